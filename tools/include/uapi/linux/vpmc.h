@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * Virtual performance counters: the user interface of /proc/<pid>/perfctr.
+ *
+ * Copyright (C) 2026 vpmc developers
+ *
+ * This header is the specification. Documentation/userspace-api/vpmc.rst
+ * explains it with examples.
+ */
+#ifndef _UAPI_LINUX_VPMC_H
+#define _UAPI_LINUX_VPMC_H
+
+#include <linux/types.h>
+
+/* Version of the page and of the structures below, counted up by one. */
+#define VPMC_ABI_VERSION	1
+
+/* The most counters that one set can have on any processor. */
+#define VPMC_MAX_COUNTERS	32
+
+/* In &struct vpmc_counter.index: the kernel chooses the counter. */
+#define VPMC_ANY		0xffffffffU
+
+/* In an RDPMC index: a fixed counter (Intel SDM volume 2, RDPMC). */
+#define VPMC_RDPMC_FIXED	0x40000000U
+
+/**
+ * enum vpmc_state - What a thread's counters do
+ * @VPMC_STATE_EMPTY:		Attached, never programmed.
+ * @VPMC_STATE_STOPPED:		Programmed; nothing counts. The sums stand.
+ * @VPMC_STATE_RUNNING:		Counting whenever the thread is on a CPU.
+ * @VPMC_STATE_UNLINKED:	Detached for good, by UNLINK or by execve() of a
+ *				program with other privileges. The sums stand.
+ * @VPMC_STATE_EXITED:		The thread is gone. The sums stand.
+ */
+enum vpmc_state {
+	VPMC_STATE_EMPTY	= 0,
+	VPMC_STATE_STOPPED	= 1,
+	VPMC_STATE_RUNNING	= 2,
+	VPMC_STATE_UNLINKED	= 3,
+	VPMC_STATE_EXITED	= 4,
+};
+
+/* &struct vpmc_page.caps: what user space may use to read. */
+#define VPMC_CAP_RDPMC		(1U << 0)  /* RDPMC, while the page is mapped */
+#define VPMC_CAP_TSC		(1U << 1)  /* RDTSC and tsc_base */
+#define VPMC_CAP_TIME		(1U << 2)  /* time_mult, time_shift, time_offset */
+
+/**
+ * struct vpmc_slot - One counter in the page
+ * @index:	Operand of RDPMC.
+ * @width:	Bits that the hardware counter has.
+ * @base:	What to add, see &struct vpmc_page. While the set is not
+ *		running this is the counter's sum.
+ */
+struct vpmc_slot {
+	__u32	index;
+	__u32	width;
+	__u64	base;
+};
+
+/**
+ * struct vpmc_page - The page that a thread maps to read its own counters
+ * @version:	VPMC_ABI_VERSION of the kernel.
+ * @size:	Bytes that are valid in this page.
+ * @tid:	Thread id of the owner, in the owner's own pid namespace. A
+ *		successful execve() may change it.
+ * @caps:	VPMC_CAP_* bits.
+ * @time_mult:	With @time_shift: nanoseconds = (ticks * time_mult) >>
+ *		time_shift, computed in 128 bits or in two halves.
+ * @time_shift:	See @time_mult.
+ * @time_offset: Nanoseconds to add to a converted TSC value to get the
+ *		kernel's scheduler clock.
+ * @reserved0:	Zero.
+ * @generation:	Changes whenever anything in the page does, and each time the
+ *		owner is put on a CPU.
+ * @state:	enum vpmc_state.
+ * @nr_counters: Number of valid elements of @slot.
+ * @sign:	The sign bit of a hardware counter, 1 << (width - 1); the same
+ *		for all counters of a set.
+ * @tsc_base:	Running: the owner's run time in TSC ticks is tsc_base + RDTSC,
+ *		modulo 2^64. Otherwise: the run time itself.
+ * @switches:	How often the owner was put on a CPU while the set was running,
+ *		since the set was programmed or cleared.
+ * @migrations:	How many of @switches were to another CPU than the last one.
+ * @reserved1:	Zero.
+ * @slot:	The counters, in the order in which CONTROL named them.
+ *
+ * The kernel alone writes this page, and only on the CPU that runs the owner
+ * or while the owner is on no CPU. So the owner thread needs no memory barrier
+ * beyond the compiler's, and never sees an update half done: it can only be
+ * interrupted, and then @generation has moved. Other threads must not use the
+ * page: what it says is true on the owner's CPU alone. They use
+ * VPMC_IOC_READ.
+ *
+ * While @state is VPMC_STATE_RUNNING a counter's 64-bit value is
+ *
+ *	base + (RDPMC(index) ^ sign)	modulo 2^64
+ *
+ * which equals a sign extension of the raw value plus a constant. In any other
+ * state the value is base, and RDPMC may raise SIGSEGV. The loop below reads
+ * all counters and the run time as one snapshot. It ends: it is repeated only
+ * when the thread was switched out, or a counter was rewritten, meanwhile.
+ * tools/testing/selftests/vpmc/ compiles exactly these lines.
+ *
+ * .. code-block:: c
+ *
+ *	do {
+ *		generation = page->generation;
+ *		barrier();
+ *		running = page->state == VPMC_STATE_RUNNING;
+ *		ticks = page->tsc_base;
+ *		if (running)
+ *			ticks += rdtsc();
+ *		for (i = 0; i < page->nr_counters; i++) {
+ *			count[i] = page->slot[i].base;
+ *			if (running)
+ *				count[i] += rdpmc(page->slot[i].index) ^ page->sign;
+ *		}
+ *		barrier();
+ *	} while (page->generation != generation);
+ *
+ * @version to @time_offset change only while the owner is inside a system
+ * call. From @generation on, four counters need two cache lines.
+ */
+struct vpmc_page {
+	__u32	version;
+	__u32	size;
+	__u32	tid;
+	__u32	caps;
+	__u32	time_mult;
+	__u32	time_shift;
+	__u64	time_offset;
+	__u64	reserved0[4];
+
+	__u64	generation;
+	__u32	state;
+	__u32	nr_counters;
+	__u64	sign;
+	__u64	tsc_base;
+	__u64	switches;
+	__u64	migrations;
+	__u64	reserved1[2];
+
+	struct vpmc_slot slot[VPMC_MAX_COUNTERS];
+};
+
+/**
+ * enum vpmc_kind - Families of performance-monitoring units
+ * @VPMC_KIND_TSC:	No usable PMU: run time, switches and migrations only.
+ * @VPMC_KIND_INTEL:	Intel architectural performance monitoring
+ *			(Intel SDM volume 3, "Architectural Performance
+ *			Monitoring").
+ */
+enum vpmc_kind {
+	VPMC_KIND_TSC		= 0,
+	VPMC_KIND_INTEL		= 1,
+};
+
+/* &struct vpmc_info.features */
+#define VPMC_FEATURE_RDPMC	(1U << 0)  /* counters readable in user space */
+#define VPMC_FEATURE_PMI	(1U << 1)  /* counters interrupt on overflow */
+#define VPMC_FEATURE_GLOBAL_CTRL (1U << 2) /* one write starts or stops all */
+#define VPMC_FEATURE_FULL_WIDTH	(1U << 3)  /* counters writable in full width */
+#define VPMC_FEATURE_TIME	(1U << 4)  /* TSC ticks convert to nanoseconds */
+
+/* &struct vpmc_info.holder: who has the PMU at this moment */
+#define VPMC_HOLDER_NONE	0U	/* nobody */
+#define VPMC_HOLDER_VPMC	1U	/* programmed sets of ours */
+#define VPMC_HOLDER_OTHER	2U	/* perf, the NMI watchdog, ... */
+
+/**
+ * struct vpmc_info - Argument of VPMC_IOC_INFO
+ * @size:	In: size of the structure that the caller knows. Out: bytes
+ *		that the kernel filled.
+ * @flags:	In: zero.
+ * @version:	Out: VPMC_ABI_VERSION.
+ * @kind:	Out: enum vpmc_kind.
+ * @features:	Out: VPMC_FEATURE_* bits.
+ * @holder:	Out: VPMC_HOLDER_*.
+ * @pmu_version: Out: version of the architectural PMU, 0 if there is none.
+ * @width:	Out: bits in a hardware counter.
+ * @nr_gp:	Out: programmable counters.
+ * @nr_fixed:	Out: fixed counters.
+ * @gp_mask:	Out: bit n: programmable counter n can be used.
+ * @fixed_mask:	Out: bit n: fixed counter n can be used.
+ * @tsc_khz:	Out: rate of the TSC, 0 if not known.
+ * @map_size:	Out: bytes that mmap() takes.
+ * @name:	Out: name of the backend, NUL terminated.
+ */
+struct vpmc_info {
+	__u32	size;
+	__u32	flags;
+	__u32	version;
+	__u32	kind;
+	__u32	features;
+	__u32	holder;
+	__u32	pmu_version;
+	__u32	width;
+	__u32	nr_gp;
+	__u32	nr_fixed;
+	__aligned_u64	gp_mask;
+	__aligned_u64	fixed_mask;
+	__u32	tsc_khz;
+	__u32	map_size;
+	char	name[32];
+};
+
+/**
+ * struct vpmc_counter - One counter of a set
+ * @evtsel:	The event, in the format of the processor's event select
+ *		register. On Intel: event (bits 0-7), unit mask (8-15), USR (16),
+ *		OS (17), edge (18), invert (23), counter mask (24-31). At least
+ *		one of USR and OS must be set. EN (22) and INT (20) belong to
+ *		the kernel and may be set or not; all other bits must be zero.
+ *		A fixed counter is asked for by the event that it counts.
+ * @index:	In: RDPMC index of the counter to use, or VPMC_ANY.
+ *		READ_CONTROL: the counter that is used.
+ * @flags:	Zero.
+ * @period:	Zero.
+ * @reserved:	Zero.
+ */
+struct vpmc_counter {
+	__aligned_u64	evtsel;
+	__u32	index;
+	__u32	flags;
+	__aligned_u64	period;
+	__aligned_u64	reserved;
+};
+
+/* &struct vpmc_control.flags */
+#define VPMC_CONTROL_NEW	(1U << 0)  /* fail if a set is programmed already */
+#define VPMC_CONTROL_STOPPED	(1U << 1)  /* do not start counting */
+
+/**
+ * enum vpmc_reason - Why CONTROL was refused
+ * @VPMC_REASON_NONE:		It was not.
+ * @VPMC_REASON_RESERVED_BIT:	@evtsel has a bit that must be zero.
+ * @VPMC_REASON_RESERVED_FIELD:	flags, period or reserved is not zero.
+ * @VPMC_REASON_NO_MODE:	Neither USR nor OS is set.
+ * @VPMC_REASON_BAD_INDEX:	The processor has no counter @index.
+ * @VPMC_REASON_INDEX_TAKEN:	Two counters name one @index.
+ * @VPMC_REASON_WRONG_EVENT:	That fixed counter does not count this event.
+ * @VPMC_REASON_NO_COUNTER:	No free counter can count this event.
+ * @VPMC_REASON_UNAVAILABLE:	The processor says that it does not have this
+ *				event (CPUID leaf 0AH, EBX).
+ * @VPMC_REASON_EXTRA_MSR:	The event needs a further register.
+ * @VPMC_REASON_KERNEL_MODE:	OS is set and the caller may not count the
+ *				kernel.
+ * @VPMC_REASON_TOO_MANY:	More counters than the processor has.
+ * @VPMC_REASON_NO_PMU:		There is no PMU that can be used.
+ * @VPMC_REASON_PMU_BUSY:	Somebody else holds the PMU: perf, the NMI
+ *				watchdog (kernel.nmi_watchdog), a hypervisor.
+ */
+enum vpmc_reason {
+	VPMC_REASON_NONE		= 0,
+	VPMC_REASON_RESERVED_BIT	= 1,
+	VPMC_REASON_RESERVED_FIELD	= 2,
+	VPMC_REASON_NO_MODE		= 3,
+	VPMC_REASON_BAD_INDEX		= 4,
+	VPMC_REASON_INDEX_TAKEN		= 5,
+	VPMC_REASON_WRONG_EVENT		= 6,
+	VPMC_REASON_NO_COUNTER		= 7,
+	VPMC_REASON_UNAVAILABLE		= 8,
+	VPMC_REASON_EXTRA_MSR		= 9,
+	VPMC_REASON_KERNEL_MODE		= 10,
+	VPMC_REASON_TOO_MANY		= 11,
+	VPMC_REASON_NO_PMU		= 12,
+	VPMC_REASON_PMU_BUSY		= 13,
+};
+
+/**
+ * struct vpmc_control - Argument of VPMC_IOC_CONTROL and VPMC_IOC_READ_CONTROL
+ * @size:	In: bytes of this structure that the caller passes. It may end
+ *		after the last counter in use.
+ * @flags:	In: VPMC_CONTROL_* bits. READ_CONTROL: zero.
+ * @nr_counters: CONTROL: number of elements of @counter; 0 counts run time,
+ *		switches and migrations alone. READ_CONTROL: in: the number that
+ *		there is room for; out: the number in the set.
+ * @bad_counter: Out, with @reason: the element that was refused, or
+ *		@nr_counters if the set as a whole was.
+ * @reason:	Out: enum vpmc_reason.
+ * @reserved:	Zero.
+ * @counter:	The counters.
+ *
+ * CONTROL replaces the whole set or, on any error, leaves everything as it
+ * was. Success clears all sums, run time, switches and migrations.
+ */
+struct vpmc_control {
+	__u32	size;
+	__u32	flags;
+	__u32	nr_counters;
+	__u32	bad_counter;
+	__u32	reason;
+	__u32	reserved[3];
+	struct vpmc_counter counter[VPMC_MAX_COUNTERS];
+};
+
+/**
+ * struct vpmc_read - Argument of VPMC_IOC_READ
+ * @size:	In: bytes of this structure that the caller knows. It may end
+ *		after the last sum in use. Out: bytes that the kernel filled.
+ * @flags:	In: zero.
+ * @state:	Out: enum vpmc_state.
+ * @nr_counters: Out: number of counters in the set.
+ * @tid:	Out: thread id of the owner in the owner's pid namespace.
+ * @reserved:	Zero.
+ * @ticks:	Out: run time while counting, in TSC ticks.
+ * @ns:		Out: the same in nanoseconds, 0 without VPMC_FEATURE_TIME.
+ * @switches:	Out: as in &struct vpmc_page.
+ * @migrations:	Out: as in &struct vpmc_page.
+ * @sum:	Out: the 64-bit sums. Elements from @nr_counters on are zero.
+ *
+ * All values belong to one moment, also when the owner runs on another CPU.
+ */
+struct vpmc_read {
+	__u32	size;
+	__u32	flags;
+	__u32	state;
+	__u32	nr_counters;
+	__u32	tid;
+	__u32	reserved;
+	__aligned_u64	ticks;
+	__aligned_u64	ns;
+	__aligned_u64	switches;
+	__aligned_u64	migrations;
+	__aligned_u64	sum[VPMC_MAX_COUNTERS];
+};
+
+/*
+ * The numbers carry no size: each structure begins with its own, so that it
+ * can grow. A structure shorter than the kernel's is extended with zeros, a
+ * longer one must end in zeros (E2BIG). Unknown flags and reserved fields that
+ * are not zero give EINVAL. START, STOP, CLEAR and UNLINK take no argument: it
+ * must be zero.
+ *
+ * All but INFO need counters (ENOENT). CONTROL, START, STOP, CLEAR and UNLINK
+ * need a descriptor that is open for writing (EBADF) and a caller in the
+ * owner's thread group (EPERM), and counters that are still attached (ESRCH).
+ * START, STOP and CLEAR need a programmed set (ENODATA).
+ */
+#define VPMC_IOC_MAGIC		0xBF
+
+#define VPMC_IOC_INFO		_IO(VPMC_IOC_MAGIC, 0)	/* struct vpmc_info */
+#define VPMC_IOC_CONTROL	_IO(VPMC_IOC_MAGIC, 1)	/* struct vpmc_control */
+#define VPMC_IOC_READ_CONTROL	_IO(VPMC_IOC_MAGIC, 2)	/* struct vpmc_control */
+#define VPMC_IOC_START		_IO(VPMC_IOC_MAGIC, 3)
+#define VPMC_IOC_STOP		_IO(VPMC_IOC_MAGIC, 4)
+#define VPMC_IOC_CLEAR		_IO(VPMC_IOC_MAGIC, 5)
+#define VPMC_IOC_READ		_IO(VPMC_IOC_MAGIC, 6)	/* struct vpmc_read */
+#define VPMC_IOC_UNLINK		_IO(VPMC_IOC_MAGIC, 7)
+
+#endif /* _UAPI_LINUX_VPMC_H */
