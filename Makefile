@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0
+# A thin front: every target is a command of scripts/.
+
+.DEFAULT_GOAL := help
+.PHONY: help deps build demo test tree shell prune dist
+
+# a sub-make of somebody else's build must not hand us its options
+unexport MAKEFLAGS MAKELEVEL
+
+help:
+	@sed -n 's/^#: //p' Makefile
+
+#: make demo    install what is missing, build, boot, run the example program
+#: make test    the same set-up, then every test (TESTS='NAME...': some suites)
+#: make build   kernel and emulator only
+#: make shell   an interactive guest
+#: make tree    a kernel tree in build/linux, to edit the patches with quilt
+#: make deps    list and install the packages that are missing (as root)
+#: make dist    a self-contained tarball in build/
+#: make prune   remove what the cache holds and nobody used for a week
+#:
+#: KSRC=DIR|TARBALL and QEMU_SRC=DIR|TARBALL take other sources.
+#: scripts/vm --help tells how to run your own programs in the guest.
+
+deps:
+	@scripts/deps
+
+build:
+	@scripts/setup
+
+demo:
+	@scripts/setup --estimate
+	@examples/demo/run
+
+test:
+	@scripts/setup --estimate
+	@scripts/run-tests $(TESTS)
+
+tree:
+	@scripts/edit-tree
+
+shell:
+	@scripts/setup
+	@scripts/vm --tty -- sh
+
+prune:
+	@scripts/prune
+
+dist:
+	@scripts/dist

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh
+# Source and binary packages of another Debian release, from the archive that
+# this machine's own apt configuration names. The system's package lists are not
+# touched: apt gets its own sources file, lists and cache. Sourced after lib.sh.
+
+debian_keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+
+# debian_mirrors: the archives that apt knows for this machine's own release
+debian_mirrors() {
+	(
+		# shellcheck source=/dev/null
+		. /etc/os-release
+		# shellcheck disable=SC2016 # apt's own variables
+		# security and updates are other places, or the same one again
+		apt-get indextargets --format '$(TARGET_OF) $(RELEASE) $(REPO_URI)' 'Created-By: Packages' |
+			awk -v name="${VERSION_CODENAME:-none}" '($1 == "deb" || $1 == "deb-src") &&
+				($2 == name || $2 == "stable") && !seen[$3]++ { print $3 }'
+	)
+}
+
+# private_apt DIR SUITE MIRROR: apt's files for one archive alone
+private_apt() {
+	mkdir -p "$1/lists/partial" "$1/archives/partial"
+	printf '%s [signed-by=%s] %s %s main\n' \
+		deb "$debian_keyring" "$3" "$2" deb-src "$debian_keyring" "$3" "$2" >"$1/sources.list"
+	cat >"$1/apt.conf" <<-CONF
+		Dir::Etc::SourceList "$1/sources.list";
+		Dir::Etc::SourceParts "-";
+		Dir::Etc::Preferences "-";
+		Dir::Etc::PreferencesParts "-";
+		Dir::State::Lists "$1/lists";
+		Dir::Cache "$1";
+		Dir::Cache::Archives "$1/archives";
+		APT::Sandbox::User "root";
+		APT::Get::List-Cleanup "false";
+		Acquire::Retries "3";
+	CONF
+}
+
+# debian_fetch SUITE DIR COMMAND...: runs an apt-get command in DIR that gets
+# packages of SUITE, from the first of the machine's archives that has it
+debian_fetch() {
+	_suite=$1 _dir=$2
+	shift 2
+	[ -r "$debian_keyring" ] || die "$debian_keyring is missing: run 'make deps'"
+	_mirrors=$(debian_mirrors)
+	[ -n "$_mirrors" ] ||
+		die "apt's configuration names no archive of this Debian release; set QEMU_SRC=DIR or QEMU_SRC=TARBALL"
+	for _m in $_mirrors; do
+		_apt=$cache/apt/$(echo "$_m $_suite" | short_hash)
+		private_apt "$_apt" "$_suite" "$_m"
+		say "asking $_m for $_suite"
+		APT_CONFIG=$_apt/apt.conf
+		export APT_CONFIG
+		if run_logged apt-lists apt-get -q update &&
+			(cd "$_dir" && run_logged apt-fetch apt-get -q "$@"); then
+			unset APT_CONFIG
+			return
+		fi
+		unset APT_CONFIG
+	done
+	die "none of this machine's archives gave $_suite's packages (logs: $logdir/apt-*.log); set QEMU_SRC=DIR or QEMU_SRC=TARBALL"
+}

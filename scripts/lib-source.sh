@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh
+# Where the sources come from: a tarball or a directory, each with an id that
+# changes whenever the content does. Sourced after lib.sh.
+
+# kernel_source: the tarball or directory to use
+kernel_source() {
+	_src=${KSRC:-/usr/src/$KERNEL_PACKAGE.tar.xz}
+	if [ -n "${KSRC:-}" ]; then
+		[ -e "$_src" ] || die "KSRC=$KSRC: no such file or directory"
+	else
+		[ -e "$_src" ] ||
+			die "$_src is missing: run 'make deps', or set KSRC=DIR or KSRC=TARBALL"
+	fi
+	readlink -f "$_src"
+}
+
+# source_id PATH: id of a tarball (its hash, looked up by size and time) or
+# of a directory (names, sizes and times in it)
+source_id() {
+	if [ -d "$1" ]; then
+		(cd "$1" && find . -name .git -prune -o -type f -printf '%P %s %T@\n' |
+			sort) | short_hash
+		return
+	fi
+	_stat=$(stat -c '%n %s %Y' "$1")
+	_memo=$cache/hash/$(echo "$_stat" | short_hash)
+	if [ ! -s "$_memo" ]; then
+		mkdir -p "$cache/hash"
+		short_hash <"$1" >"$_memo.$$"
+		mv "$_memo.$$" "$_memo"
+	fi
+	cat "$_memo"
+}
+
+# unpack SOURCE ID TREE: TREE becomes a copy of SOURCE. A tree that is there
+# keeps the files that did not change; $TREE.state is what sync-series knows.
+unpack() {
+	[ "$(cat "$3.state/source" 2>/dev/null)" = "$2" ] && [ -d "$3" ] && return
+	rm -f "$3.state/source" "$3.state/key"
+	mkdir -p "$3.state" "$3"
+	if [ -d "$1" ]; then
+		say "copying $1"
+		rsync -a --delete --exclude=.git --exclude='*.o' --exclude='*.cmd' \
+			--exclude=/.config --exclude=/build --exclude=/.pc --exclude=/include/config \
+			--exclude=/include/generated --exclude='/arch/*/include/generated' \
+			"$1/" "$3/"
+	else
+		say "unpacking $1"
+		rm -rf "$3" "$3.new"
+		mkdir "$3.new"
+		tar -xf "$1" -C "$3.new" --strip-components=1 ||
+			die "$1: not a source tarball (or the disk is full)"
+		mv "$3.new" "$3"
+	fi
+	rm -rf "$3.state/orig" "$3.state/added" "$3.state/links"
+	echo "$2" >"$3.state/source"
+}
+
+# series_id SERIES PATCHES: id of the patches in their order
+series_id() {
+	patch_list "$1" | while read -r _p; do
+		[ -f "$2/$_p" ] || die "$1 names $_p, which is not in $2"
+		echo "$_p"
+		cat "$2/$_p"
+	done | short_hash
+}
+
+# patch_list SERIES: the patches it names, without comments and options
+patch_list() {
+	[ -f "$1" ] || return 0
+	sed 's/#.*//' "$1" | awk 'NF { print $1 }'
+}

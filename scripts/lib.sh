@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh
+# Common to the scripts. The caller has set -eu and $top, the clone.
+
+umask 022
+LC_ALL=C
+export LC_ALL
+prog=${0##*/}
+VPMC_TOP=$top
+VPMC_CACHE=${VPMC_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vpmc}
+VPMC_BUILD=$top/build
+VPMC_T0=${VPMC_T0:-$(date +%s)}
+export VPMC_TOP VPMC_CACHE VPMC_BUILD VPMC_T0
+# shellcheck disable=SC2034 # for the callers
+cache=$VPMC_CACHE
+logdir=$VPMC_BUILD/log
+# shellcheck source=scripts/versions
+. "$top/scripts/versions"
+
+# say TEXT: one step, with the time since the outermost command started
+say() {
+	_t=$(($(date +%s) - VPMC_T0))
+	printf '[%3d:%02d] %s: %s\n' $((_t / 60)) $((_t % 60)) "$prog" "$*" >&2
+}
+
+die() {
+	printf '%s: %s\n' "$prog" "$*" >&2
+	exit 1
+}
+
+# usage TEXT: print it and end; for --help
+usage() {
+	printf '%s\n' "$*"
+	exit 0
+}
+
+# need COMMAND...: each must be there; names the way to get it
+need() {
+	for _c; do
+		command -v "$_c" >/dev/null ||
+			die "$_c is not installed: run 'make deps'"
+	done
+}
+
+# short_hash: 16 hex digits of standard input
+short_hash() {
+	sha256sum | cut -c1-16
+}
+
+# lock NAME FD: hold the lock until this process and its children end
+lock() {
+	case ",${VPMC_LOCKS:-}," in
+	*",$1,"*) return 0 ;;
+	esac
+	need flock
+	mkdir -p "$cache/lock"
+	eval "exec $2>>\"\$cache/lock/\$1\""
+	if ! flock -n "$2"; then
+		say "waiting for the $1 lock, held by" \
+			"$(cat "$cache/lock/$1.holder" 2>/dev/null || echo 'another run')"
+		flock -w 7200 "$2" || die "no $1 lock within two hours"
+	fi
+	echo "process $$ ($prog of $top)" >"$cache/lock/$1.holder"
+	VPMC_LOCKS=${VPMC_LOCKS:-},$1
+	export VPMC_LOCKS
+}
+
+# progress LOG: how far a build is, from what its log says
+progress() {
+	_n=$(tail -c 400 "$1" | tr '\r' '\n' | sed -n 's/^\[\([0-9]*\/[0-9]*\)\].*/\1/p' | tail -n 1)
+	[ -n "$_n" ] || _n=$(grep -c '^  *\(CC\|AS\|LD\|AR\|HOSTCC\) ' "$1") || :
+	echo "$_n"
+}
+
+# run_logged NAME COMMAND...: output to build/log/NAME.log, progress every
+# ten seconds, the log's end on failure
+run_logged() {
+	_name=$1
+	_log=$logdir/$1.log
+	shift
+	mkdir -p "$logdir"
+	"$@" >"$_log" 2>&1 </dev/null &
+	_pid=$!
+	trap 'kill "$_pid" 2>/dev/null; wait "$_pid" || :; trap - INT TERM HUP; kill -INT $$' INT TERM HUP
+	_last=$(date +%s)
+	while kill -0 "$_pid" 2>/dev/null; do
+		sleep 0.2
+		[ $(($(date +%s) - _last)) -ge 10 ] || continue
+		_last=$(date +%s)
+		say "$_name: $(progress "$_log") objects"
+	done
+	_rc=0
+	wait "$_pid" || _rc=$?
+	trap - INT TERM HUP
+	[ $_rc -ne 0 ] || return 0
+	tail -n 30 "$_log" >&2
+	say "$_name failed (status $_rc); the whole log: $_log"
+	return 1
+}
+
+# use_ccache: compilers through ccache, with limits of its own left alone
+use_ccache() {
+	need ccache
+	PATH=/usr/lib/ccache:$PATH
+	CCACHE_DIR=${CCACHE_DIR:-$cache/ccache}
+	CCACHE_COMPILERCHECK=content
+	export PATH CCACHE_DIR CCACHE_COMPILERCHECK
+}
+
+# jobs: one per CPU unless VPMC_JOBS says otherwise
+jobs() {
+	echo "${VPMC_JOBS:-$(nproc)}"
+}
+
+# publish NAME DIR: build/NAME becomes a link to DIR, in one step
+publish() {
+	mkdir -p "$VPMC_BUILD"
+	if [ "$(readlink "$VPMC_BUILD/$1" 2>/dev/null)" != "$2" ]; then
+		ln -sfn "$2" "$VPMC_BUILD/.$1.$$"
+		mv -Tf "$VPMC_BUILD/.$1.$$" "$VPMC_BUILD/$1"
+	fi
+	touch -c "$2"
+}
+
+# check_version WHAT FOUND WANTED: FOUND must be WANTED or WANTED.x
+check_version() {
+	case $2 in
+	"$3" | "$3".*) ;;
+	*) die "$1 is version ${2:-unknown}; the series is for $3" ;;
+	esac
+}
