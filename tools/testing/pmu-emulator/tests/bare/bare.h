@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The bare-metal test of the emulated PMU.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef BARE_H
+#define BARE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef uint32_t u32;
+typedef uint64_t u64;
+
+#define MSR_PMC0		0xc1
+#define MSR_EVTSEL0		0x186
+#define MSR_FIXED_CTR0		0x309
+#define MSR_PERF_CAPABILITIES	0x345
+#define MSR_FIXED_CTRL		0x38d
+#define MSR_GLOBAL_STATUS	0x38e
+#define MSR_GLOBAL_CTRL		0x38f
+#define MSR_GLOBAL_OVF_CTRL	0x390
+#define MSR_FULL_PMC0		0x4c1
+
+#define NUM_GP			4
+#define NUM_FIXED		3
+#define FIXED			32	/* bit of fixed counter 0 in GLOBAL_* */
+#define ALL_COUNTERS		0x70000000full
+
+#define EVTSEL_USR		(1u << 16)
+#define EVTSEL_OS		(1u << 17)
+#define EVTSEL_EDGE		(1u << 18)
+#define EVTSEL_INT		(1u << 20)
+#define EVTSEL_EN		(1u << 22)
+#define EVTSEL_INV		(1u << 23)
+#define EVTSEL_CMASK1		(1u << 24)
+#define EVENT_CYCLES		0x003c
+#define EVENT_REF_CYCLES	0x013c
+#define EVENT_INSNS		0x00c0
+#define EVENT_BRANCHES		0x00c4
+#define COUNT_OS		(EVTSEL_OS | EVTSEL_EN)
+
+#define RDPMC_FIXED		(1u << 30)
+
+#define APIC_LVTPC		0x340
+#define APIC_LVT_TIMER		0x320
+#define APIC_TIMER_INIT		0x380
+#define APIC_TIMER_DIVIDE	0x3e0
+#define APIC_SPURIOUS		0xf0
+#define APIC_EOI		0xb0
+#define APIC_IRR		0x200
+#define LVT_NMI			0x400
+#define LVT_MASKED		0x10000
+#define LVT_PERIODIC		0x20000
+#define VECTOR_PMI		0x40
+#define VECTOR_TICK		0x41
+#define VECTOR_NMI		2
+
+/* What start.S executes */
+#define SPIN_LOOP_INSNS		4
+#define SPIN_INSNS(n)		(SPIN_LOOP_INSNS * (n) + 3)
+#define SPIN_STI_INSNS(n)	(SPIN_INSNS(n) + 2)
+#define REP_INSNS		6
+#define PMI_TAIL_INSNS		2
+#define TICK_INSNS		3
+
+extern void spin(u64 global_ctrl, u32 n);
+extern void spin_sti(u64 global_ctrl, u32 n);
+extern void rep_stos(u64 global_ctrl, void *p, u32 n);
+extern char spin_loop[], spin_stopped[];
+extern char pmi_nmi[], pmi_vector[], tick[], gp_fault[];
+extern volatile u32 ticks, gp_count;
+extern volatile u64 pmi_restart;
+
+/* From the command line: what the CPU must have */
+extern bool want_pmu;
+extern u32 want_width;
+extern bool want_full;
+
+void check(const char *name, bool ok);
+void check_eq(const char *name, u64 got, u64 want);
+void done_testing(void);
+
+void test_registers(void);
+void test_no_pmu(void);
+void test_counting(void);
+void test_interrupts(void);
+
+static inline u64 ctr_mask(void)
+{
+	return (1ull << want_width) - 1;
+}
+
+static inline u64 rdmsr(u32 msr)
+{
+	u64 val;
+
+	asm volatile("rdmsr" : "=A"(val) : "c"(msr));
+	return val;
+}
+
+static inline void wrmsr(u32 msr, u64 val)
+{
+	asm volatile("wrmsr" : : "c"(msr), "A"(val) : "memory");
+}
+
+static inline u64 rdpmc(u32 index)
+{
+	u64 val;
+
+	asm volatile("rdpmc" : "=A"(val) : "c"(index));
+	return val;
+}
+
+static inline bool rdmsr_faults(u32 msr)
+{
+	u32 before = gp_count;
+
+	rdmsr(msr);
+	return gp_count != before;
+}
+
+static inline bool wrmsr_faults(u32 msr, u64 val)
+{
+	u32 before = gp_count;
+
+	wrmsr(msr, val);
+	return gp_count != before;
+}
+
+static inline bool rdpmc_faults(u32 index)
+{
+	u32 before = gp_count;
+
+	rdpmc(index);
+	return gp_count != before;
+}
+
+static inline void cpuid(u32 leaf, u32 r[4])
+{
+	asm volatile("cpuid" : "=a"(r[0]), "=b"(r[1]), "=c"(r[2]), "=d"(r[3])
+		     : "a"(leaf), "c"(0));
+}
+
+static inline u32 apic_read(u32 reg)
+{
+	return *(volatile u32 *)(0xfee00000 + reg);
+}
+
+static inline void apic_write(u32 reg, u32 val)
+{
+	*(volatile u32 *)(0xfee00000 + reg) = val;
+}
+
+/* The MSR of a counter that is named by its bit in GLOBAL_CTRL */
+static inline u32 ctr_msr(u32 ctr)
+{
+	return ctr < FIXED ? MSR_PMC0 + ctr : MSR_FIXED_CTR0 + ctr - FIXED;
+}
+
+static inline u64 bit(u32 ctr)
+{
+	return 1ull << ctr;
+}
+
+/* Everything stopped, cleared and no interrupt */
+void pmu_clear(void);
+
+/* Let a counter count event in OS mode from value on, when GLOBAL_CTRL says so */
+void pmu_setup(u32 ctr, u32 event, u64 value, bool pmi);
+
+#endif

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The performance monitoring interrupt: where it hits, when it is lost, when
+ * it waits.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "bare.h"
+#include "pmu-test-msr.h"
+
+#define LOOPS	100000
+
+struct frame {		/* pusha, and what the interrupt pushed */
+	u32 edi, esi, ebp, esp, ebx, edx, ecx, eax;
+	u32 eip, cs, eflags;
+};
+
+static struct {		/* what the last interrupt found */
+	u32 count, vector, eip, ebx, lvtpc;
+	u64 status;
+} volatile pmi;
+
+/* What an interrupt shall do: write -period to counter ctr and start again */
+static struct {
+	bool again;
+	u32 ctr, period;
+} rearm;
+
+volatile u64 pmi_restart;
+
+void pmi_handler(u32 vector, const struct frame *f)
+{
+	wrmsr(MSR_GLOBAL_CTRL, 0);
+	pmi.count++;
+	pmi.vector = vector;
+	pmi.eip = f->eip;
+	pmi.ebx = f->ebx;
+	pmi.lvtpc = apic_read(APIC_LVTPC);
+	pmi.status = rdmsr(MSR_GLOBAL_STATUS);
+	pmi_restart = 0;
+	if (rearm.again) {
+		wrmsr(MSR_GLOBAL_OVF_CTRL, pmi.status);
+		wrmsr(ctr_msr(rearm.ctr), (u64)-(u64)rearm.period & ctr_mask());
+		apic_write(APIC_LVTPC, pmi.lvtpc & ~LVT_MASKED);
+		pmi_restart = bit(rearm.ctr);
+	}
+	if (vector != VECTOR_NMI)
+		apic_write(APIC_EOI, 0);
+}
+
+static void sti(void)
+{
+	asm volatile("sti; nop" : : : "memory");
+}
+
+static void cli(void)
+{
+	asm volatile("cli" : : : "memory");
+}
+
+static void set_up(u32 lvtpc, u32 ctr, u32 event, u32 period)
+{
+	pmu_clear();
+	pmi.count = 0;
+	rearm.again = false;
+	pmu_setup(ctr, event, -(u64)period, true);
+	apic_write(APIC_LVTPC, lvtpc);
+}
+
+/* It hits between the instruction that overflows and the next, every time */
+static void test_position(const char *name, u32 lvtpc, u32 ctr, u32 event)
+{
+	u32 vector = lvtpc == LVT_NMI ? VECTOR_NMI : VECTOR_PMI;
+	bool branches = event == EVENT_BRANCHES;
+	u32 wrong = 0;
+
+	for (u32 period = 1; period < 2000; period += period < 20 ? 1 : 331) {
+		u32 insns = branches ? period * SPIN_LOOP_INSNS : period;
+
+		set_up(lvtpc, ctr, event, period);
+		sti();
+		spin(bit(ctr), LOOPS);
+		cli();
+		wrong += pmi.count != 1;
+		wrong += pmi.vector != vector;
+		wrong += pmi.status != bit(ctr);
+		wrong += pmi.lvtpc != (lvtpc | LVT_MASKED);
+		/* all instructions of the loop but the last have one byte */
+		wrong += pmi.eip != (u32)spin_loop + insns % SPIN_LOOP_INSNS;
+		wrong += pmi.ebx != LOOPS - (insns + 1) / SPIN_LOOP_INSNS;
+	}
+	check_eq(name, wrong, 0);
+}
+
+static void test_masked(void)
+{
+	set_up(VECTOR_PMI | LVT_MASKED, FIXED, 0, 1000);
+	sti();
+	spin(bit(FIXED), LOOPS);
+	check_eq("LVTPC masked: no interrupt", pmi.count, 0);
+	check_eq("LVTPC masked: status is latched", rdmsr(MSR_GLOBAL_STATUS),
+		 bit(FIXED));
+	apic_write(APIC_LVTPC, VECTOR_PMI);
+	spin(bit(FIXED), LOOPS);
+	cli();
+	check_eq("LVTPC unmasked: the interrupt is lost", pmi.count, 0);
+
+	set_up(VECTOR_PMI, 0, EVENT_INSNS, 1000);
+	wrmsr(MSR_EVTSEL0, EVENT_INSNS | COUNT_OS);
+	sti();
+	spin(bit(0), LOOPS);
+	cli();
+	check_eq("INT not set: no interrupt", pmi.count, 0);
+	check_eq("INT not set: status is latched", rdmsr(MSR_GLOBAL_STATUS), bit(0));
+}
+
+static void test_interrupts_off(void)
+{
+	u32 irr = APIC_IRR + VECTOR_PMI / 32 * 0x10;
+	u32 irr_bit = 1u << VECTOR_PMI % 32;
+
+	set_up(VECTOR_PMI, 2, EVENT_INSNS, 1000);
+	spin(bit(2), LOOPS);
+	check_eq("interrupts off: no interrupt", pmi.count, 0);
+	check("interrupts off: it waits in IRR", apic_read(irr) & irr_bit);
+	check("interrupts off: LVTPC is masked", apic_read(APIC_LVTPC) & LVT_MASKED);
+	sti();
+	cli();
+	check_eq("interrupts on: now it comes", pmi.count, 1);
+	check_eq("interrupts on: status is still there", pmi.status, bit(2));
+	check("interrupts on: IRR is clear", !(apic_read(irr) & irr_bit));
+}
+
+/* The counter overflows by the very WRMSR that stops it */
+static void test_stopped(void)
+{
+	set_up(VECTOR_PMI, 1, PMU_TEST_EVTSEL(PMU_TEST_WRMSR), 1);
+	sti();
+	spin(bit(1), 1);
+	cli();
+	check_eq("stopped by what overflows it: interrupt", pmi.count, 1);
+	check_eq("stopped by what overflows it: right after that", pmi.eip,
+		 (u32)spin_stopped);
+
+	set_up(VECTOR_PMI, FIXED + 2, 0, SPIN_INSNS(LOOPS));
+	sti();
+	spin(bit(FIXED + 2), LOOPS);
+	cli();
+	check_eq("the last instruction overflows: right after it", pmi.eip,
+		 (u32)spin_stopped);
+	set_up(VECTOR_PMI, FIXED + 2, 0, SPIN_INSNS(LOOPS) + 1);
+	sti();
+	spin(bit(FIXED + 2), LOOPS);
+	cli();
+	check_eq("one instruction short: no interrupt", pmi.count, 0);
+}
+
+/* Interrupts among insns counted, if each is followed by PMI_TAIL_INSNS */
+static u32 expected_pmis(u32 insns, u32 period)
+{
+	return 1 + (insns - period) / (period - PMI_TAIL_INSNS);
+}
+
+static void test_rearm(const char *name, u32 lvtpc, u32 ctr, u32 period)
+{
+	set_up(lvtpc, ctr, EVENT_INSNS, period);
+	rearm.again = true;
+	rearm.ctr = ctr;
+	rearm.period = period;
+	sti();
+	spin(bit(ctr), LOOPS);
+	cli();
+	check_eq(name, pmi.count, expected_pmis(SPIN_INSNS(LOOPS), period));
+}
+
+/*
+ * Timer interrupts make the emulator leave its loop at other places than
+ * overflows.  They must neither cause an interrupt of ours nor move one.
+ */
+static void test_with_timer(u32 period)
+{
+	u32 total = PMU_TEST_MSR(PMU_TEST_INTERRUPTS);
+	u64 before;
+	u32 insns;
+
+	set_up(LVT_NMI, 0, EVENT_INSNS, period);
+	rearm.again = true;
+	rearm.ctr = 0;
+	rearm.period = period;
+	apic_write(APIC_TIMER_DIVIDE, 0xb);
+	apic_write(APIC_LVT_TIMER, VECTOR_TICK | LVT_PERIODIC);
+	apic_write(APIC_TIMER_INIT, 3331);
+	ticks = 0;
+	before = rdmsr(total);
+	spin_sti(bit(0), LOOPS);
+	insns = SPIN_STI_INSNS(LOOPS) + TICK_INSNS * ticks;
+	check("with a timer: it has ticked", ticks > 50);
+	check_eq("with a timer: interrupts", pmi.count, expected_pmis(insns, period));
+	check_eq("with a timer: total of interrupts", rdmsr(total) - before,
+		 pmi.count + ticks);
+	apic_write(APIC_LVT_TIMER, LVT_MASKED);
+	apic_write(APIC_TIMER_INIT, 0);
+	sti();
+	cli();
+}
+
+void test_interrupts(void)
+{
+	test_position("position: vector, fixed counter 0", VECTOR_PMI, FIXED, 0);
+	test_position("position: NMI, PMC1", LVT_NMI, 1, EVENT_INSNS);
+	test_position("position: vector, PMC0, branches", VECTOR_PMI, 0,
+		      EVENT_BRANCHES);
+	test_position("position: NMI, PMC3, cycles", LVT_NMI, 3, EVENT_CYCLES);
+	test_masked();
+	test_interrupts_off();
+	test_stopped();
+	test_rearm("again and again: vector, period 10000", VECTOR_PMI, FIXED, 10000);
+	test_rearm("again and again: NMI, period 997", LVT_NMI, 2, 997);
+	test_rearm("again and again: NMI, period 4", LVT_NMI, 0, 4);
+	test_with_timer(10007);
+	test_with_timer(100003);
+}

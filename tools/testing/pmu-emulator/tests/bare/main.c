@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A multiboot program that tests the emulated PMU without an operating system
+ * and writes TAP to the first serial port.  Command line: width=N full=0|1,
+ * what the CPU must have, or pmu=0.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "bare.h"
+
+#define COM1	0x3f8
+
+volatile u32 ticks, gp_count;
+bool want_pmu = true;
+u32 want_width = 48;
+bool want_full = true;
+
+static u32 tests;
+
+static struct {
+	uint16_t low, selector, type, high;
+} idt[256];
+
+static inline void outb(uint16_t port, uint8_t val)
+{
+	asm volatile("outb %0, %1" : : "a"(val), "Nd"(port));
+}
+
+static void print(const char *s)
+{
+	while (*s)
+		outb(COM1, *s++);
+}
+
+static void print_dec(u32 val)
+{
+	char buf[12];
+	int i = sizeof(buf) - 1;
+
+	buf[i] = 0;
+	do {
+		buf[--i] = '0' + val % 10;
+		val /= 10;
+	} while (val);
+	print(buf + i);
+}
+
+static void print_hex(u64 val)
+{
+	print("0x");
+	for (int shift = 60; shift >= 0; shift -= 4)
+		outb(COM1, "0123456789abcdef"[(val >> shift) & 15]);
+}
+
+void check(const char *name, bool ok)
+{
+	print(ok ? "ok " : "not ok ");
+	print_dec(++tests);
+	print(" - ");
+	print(name);
+	print("\n");
+}
+
+void check_eq(const char *name, u64 got, u64 want)
+{
+	check(name, got == want);
+	if (got != want) {
+		print("# got ");
+		print_hex(got);
+		print(", expected ");
+		print_hex(want);
+		print("\n");
+	}
+}
+
+void done_testing(void)
+{
+	print("1..");
+	print_dec(tests);
+	print("\n");
+}
+
+static void set_gate(int vector, void *handler)
+{
+	u32 addr = (u32)handler;
+
+	idt[vector].low = addr;
+	idt[vector].selector = 8;
+	idt[vector].type = 0x8e00;
+	idt[vector].high = addr >> 16;
+}
+
+static void set_up_interrupts(void)
+{
+	struct {
+		uint16_t limit;
+		u32 base;
+	} __attribute__((packed)) idtr = { sizeof(idt) - 1, (u32)idt };
+
+	set_gate(VECTOR_NMI, pmi_nmi);
+	set_gate(13, gp_fault);
+	set_gate(VECTOR_PMI, pmi_vector);
+	set_gate(VECTOR_TICK, tick);
+	asm volatile("lidt %0" : : "m"(idtr));
+	outb(0x21, 0xff);
+	outb(0xa1, 0xff);
+	apic_write(APIC_SPURIOUS, 0x1ff);
+}
+
+/* Returns the number after key, or the default */
+static u32 option(const char *cmdline, const char *key, u32 val)
+{
+	for (; *cmdline; cmdline++) {
+		const char *c = cmdline, *k = key;
+
+		while (*k && *c == *k)
+			c++, k++;
+		if (*k)
+			continue;
+		for (val = 0; *c >= '0' && *c <= '9'; c++)
+			val = val * 10 + *c - '0';
+		return val;
+	}
+	return val;
+}
+
+void bare_main(const u32 *multiboot)
+{
+	const char *cmdline = multiboot[0] & 4 ? (const char *)multiboot[4] : "";
+
+	want_pmu = option(cmdline, "pmu=", want_pmu);
+	want_width = option(cmdline, "width=", want_width);
+	want_full = option(cmdline, "full=", want_full);
+	set_up_interrupts();
+	if (want_pmu) {
+		test_registers();
+		test_counting();
+		test_interrupts();
+	} else {
+		test_no_pmu();
+	}
+	done_testing();
+}

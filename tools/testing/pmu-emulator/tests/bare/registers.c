@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * CPUID, the PMU's MSRs and what faults.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "bare.h"
+#include "pmu-test-msr.h"
+
+#define CPUID_PDCM	(1u << 15)
+#define PERF_CAP_FW	(1u << 13)
+
+void pmu_clear(void)
+{
+	wrmsr(MSR_GLOBAL_CTRL, 0);
+	for (u32 i = 0; i < NUM_GP; i++) {
+		wrmsr(MSR_EVTSEL0 + i, 0);
+		wrmsr(MSR_PMC0 + i, 0);
+	}
+	wrmsr(MSR_FIXED_CTRL, 0);
+	for (u32 i = 0; i < NUM_FIXED; i++)
+		wrmsr(MSR_FIXED_CTR0 + i, 0);
+	wrmsr(MSR_GLOBAL_OVF_CTRL, ALL_COUNTERS);
+	apic_write(APIC_LVTPC, LVT_MASKED);
+}
+
+void pmu_setup(u32 ctr, u32 event, u64 value, bool pmi)
+{
+	wrmsr(ctr_msr(ctr), value & ctr_mask());
+	if (ctr < FIXED)
+		wrmsr(MSR_EVTSEL0 + ctr, event | COUNT_OS | (pmi ? EVTSEL_INT : 0));
+	else
+		wrmsr(MSR_FIXED_CTRL, (pmi ? 9ull : 1ull) << (4 * (ctr - FIXED)));
+}
+
+static void test_cpuid(void)
+{
+	u32 r[4];
+
+	cpuid(0xa, r);
+	check_eq("CPUID.0AH:EAX: version 2, 4 counters, width, 7 events", r[0],
+		 2 | NUM_GP << 8 | want_width << 16 | 7 << 24);
+	check_eq("CPUID.0AH:EBX: no LLC events, no branch misses", r[1],
+		 1 << 3 | 1 << 4 | 1 << 6);
+	check_eq("CPUID.0AH:ECX", r[2], 0);
+	check_eq("CPUID.0AH:EDX: 3 fixed counters, width", r[3],
+		 NUM_FIXED | want_width << 5);
+	cpuid(1, r);
+	check_eq("CPUID.01H:ECX.PDCM: as full-width writes", !!(r[2] & CPUID_PDCM),
+		 want_full);
+}
+
+/* Every bit of a control register: it faults or it is kept, nothing else */
+static void test_control_bits(const char *name, u32 msr, u64 valid, bool keeps)
+{
+	u32 wrong = 0;
+
+	for (u32 i = 0; i < 64; i++) {
+		u64 val = 1ull << i;
+		bool ok = valid & val;
+
+		wrmsr(msr, 0);
+		if (wrmsr_faults(msr, val) == ok)
+			wrong++;
+		if (rdmsr(msr) != (ok && keeps ? val : 0))
+			wrong++;
+	}
+	wrmsr(msr, 0);
+	check_eq(name, wrong, 0);
+}
+
+static void test_control(void)
+{
+	check_eq("GLOBAL_CTRL at reset: GP counters enabled",
+		 rdmsr(MSR_GLOBAL_CTRL), (1 << NUM_GP) - 1);
+	pmu_clear();
+	test_control_bits("EVTSEL0: bits 21 and 32 to 63 fault", MSR_EVTSEL0,
+			  0xffffffff & ~(1u << 21), true);
+	test_control_bits("EVTSEL3: bits 21 and 32 to 63 fault", MSR_EVTSEL0 + 3,
+			  0xffffffff & ~(1u << 21), true);
+	test_control_bits("FIXED_CTRL: AnyThread and bits 12 to 63 fault",
+			  MSR_FIXED_CTRL, 0xbbb, true);
+	test_control_bits("GLOBAL_CTRL: bits without a counter fault",
+			  MSR_GLOBAL_CTRL, ALL_COUNTERS, true);
+	test_control_bits("GLOBAL_OVF_CTRL: bits without a meaning fault",
+			  MSR_GLOBAL_OVF_CTRL, ALL_COUNTERS | 3ull << 62, false);
+	check("GLOBAL_STATUS: writing 0 faults", wrmsr_faults(MSR_GLOBAL_STATUS, 0));
+	check("EVTSEL4 is not the PMU's", !wrmsr_faults(MSR_EVTSEL0 + NUM_GP, 0));
+}
+
+static void test_counter_writes(void)
+{
+	u64 mask = ctr_mask();
+
+	pmu_clear();
+	wrmsr(MSR_PMC0, 0x80000000);
+	check_eq("PMC0 written 0x80000000: bit 31 extended", rdmsr(MSR_PMC0),
+		 0xffffffff80000000ull & mask);
+	wrmsr(MSR_PMC0, 0x123456787654321ull);
+	check_eq("PMC0 written with high bits: they are ignored", rdmsr(MSR_PMC0),
+		 (0x87654321 - 0x100000000ull) & mask);
+	wrmsr(MSR_PMC0, 0);
+	wrmsr(MSR_FIXED_CTR0, mask);
+	check_eq("FIXED_CTR0 takes all bits", rdmsr(MSR_FIXED_CTR0), mask);
+	check("FIXED_CTR0: a bit too many faults",
+	      wrmsr_faults(MSR_FIXED_CTR0, mask + 1));
+	check_eq("FIXED_CTR0 is then unchanged", rdmsr(MSR_FIXED_CTR0), mask);
+	check_eq("RDPMC reads it", rdpmc(RDPMC_FIXED), mask);
+
+	check_eq("full-width PMC3 can be read", rdmsr_faults(MSR_FULL_PMC0 + 3),
+		 !want_full);
+	check_eq("full-width PMC3 can be written",
+		 wrmsr_faults(MSR_FULL_PMC0 + 3, mask ^ 0x5a5a), !want_full);
+	check_eq("full-width PMC3 is PMC3", rdmsr(MSR_PMC0 + 3),
+		 want_full ? mask ^ 0x5a5a : 0);
+	check("full-width PMC3: a bit too many faults",
+	      wrmsr_faults(MSR_FULL_PMC0 + 3, mask + 1));
+	check_eq("PERF_CAPABILITIES can be read",
+		 rdmsr_faults(MSR_PERF_CAPABILITIES), !want_full);
+	if (want_full)
+		check_eq("PERF_CAPABILITIES: full-width writes alone",
+			 rdmsr(MSR_PERF_CAPABILITIES), PERF_CAP_FW);
+	check("PERF_CAPABILITIES can not be written",
+	      wrmsr_faults(MSR_PERF_CAPABILITIES, PERF_CAP_FW));
+}
+
+static void test_rdpmc(void)
+{
+	static const u32 bad[] = {
+		NUM_GP, 5, 0x3fffffff, RDPMC_FIXED + NUM_FIXED, RDPMC_FIXED + 4,
+		1u << 29, 1u << 31, 3u << 30, 0xffffffff,
+	};
+	u32 wrong = 0;
+
+	pmu_clear();
+	for (u32 i = 0; i < NUM_GP; i++) {
+		wrmsr(MSR_PMC0 + i, 1000 + i);
+		wrong += rdpmc_faults(i) || rdpmc(i) != 1000 + i;
+	}
+	for (u32 i = 0; i < NUM_FIXED; i++) {
+		wrmsr(MSR_FIXED_CTR0 + i, 2000 + i);
+		wrong += rdpmc_faults(RDPMC_FIXED + i) ||
+			 rdpmc(RDPMC_FIXED + i) != 2000 + i;
+	}
+	check_eq("RDPMC reads each counter", wrong, 0);
+	wrong = 0;
+	for (u32 i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		wrong += !rdpmc_faults(bad[i]);
+	check_eq("RDPMC of what is no counter faults", wrong, 0);
+}
+
+static void test_test_msrs(void)
+{
+	check_eq("test interface: ID", rdmsr(PMU_TEST_MSR_ID), PMU_TEST_ID);
+	check("test interface: ID is read-only", wrmsr_faults(PMU_TEST_MSR_ID, 0));
+	check("test interface: totals are read-only",
+	      wrmsr_faults(PMU_TEST_MSR(PMU_TEST_CYCLES), 0));
+	check("test interface: one past the last total faults",
+	      rdmsr_faults(PMU_TEST_MSR(PMU_TEST_NR_EVENTS)));
+	check_eq("test interface: nothing has run in user mode",
+		 rdmsr(PMU_TEST_MSR(PMU_TEST_CYCLES) + PMU_TEST_MSR_USER), 0);
+}
+
+void test_registers(void)
+{
+	test_cpuid();
+	test_control();
+	test_counter_writes();
+	test_rdpmc();
+	test_test_msrs();
+}
+
+/* With pmu=off there is nothing left of it */
+void test_no_pmu(void)
+{
+	u32 r[4];
+
+	cpuid(0xa, r);
+	check_eq("CPUID.0AH is zero", r[0] | r[1] | r[2] | r[3], 0);
+	cpuid(1, r);
+	check_eq("CPUID.01H:ECX.PDCM is zero", r[2] & CPUID_PDCM, 0);
+	check("RDPMC faults", rdpmc_faults(0));
+	check_eq("test interface: no ID", rdmsr(PMU_TEST_MSR_ID), 0);
+	wrmsr(MSR_EVTSEL0, EVENT_INSNS | COUNT_OS);
+	check_eq("nothing is kept in EVTSEL0", rdmsr(MSR_EVTSEL0), 0);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Entry, interrupt stubs and the code whose instructions are counted.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#define MSR_GLOBAL_CTRL	0x38f
+#define APIC_EOI	0xfee000b0
+
+	.section .multiboot, "a"
+	.balign	4
+	.long	0x1badb002, 0, -0x1badb002
+
+	.text
+	.globl	_start
+_start:
+	mov	$stack_top, %esp
+	lgdt	gdtr
+	ljmp	$8, $1f
+1:	mov	$16, %eax
+	mov	%eax, %ds
+	mov	%eax, %es
+	mov	%eax, %ss
+	push	%ebx			/* multiboot information */
+	call	bare_main
+1:	mov	$0xfe, %al		/* reset; QEMU ends with -no-reboot */
+	out	%al, $0x64
+	hlt
+	jmp	1b
+
+/*
+ * A performance monitoring interrupt: pmi_handler() has stopped the counters
+ * and may have set them up again.  What counts when it has started them with
+ * the WRMSR is PMI_TAIL_INSNS instructions: popa and iret.
+ */
+	.macro	pmi_stub name, vector
+	.globl	\name
+\name:
+	pusha
+	push	%esp
+	push	$\vector
+	call	pmi_handler
+	add	$8, %esp
+	mov	$MSR_GLOBAL_CTRL, %ecx
+	mov	pmi_restart, %eax
+	mov	pmi_restart + 4, %edx
+	wrmsr
+	popa
+	iret
+	.endm
+
+	pmi_stub pmi_nmi, 2
+	pmi_stub pmi_vector, 0x40
+
+/* The timer interrupt: TICK_INSNS instructions */
+	.globl	tick
+tick:
+	incl	ticks
+	movl	$0, APIC_EOI
+	iret
+
+/* #GP in an instruction of two bytes, which RDMSR, WRMSR and RDPMC are */
+	.globl	gp_fault
+gp_fault:
+	incl	gp_count
+	addl	$2, 4(%esp)
+	add	$4, %esp
+	iret
+
+/*
+ * u32 spin(u64 global_ctrl, u32 n): run the loop n times with the counters
+ * enabled.  Counted: SPIN_INSNS(n), the last of which is the WRMSR that stops
+ * the counters.  Interrupts may come if they could before.
+ */
+	.globl	spin, spin_loop, spin_stopped
+spin:
+	push	%ebx
+	mov	$MSR_GLOBAL_CTRL, %ecx
+	mov	8(%esp), %eax
+	mov	12(%esp), %edx
+	mov	16(%esp), %ebx
+	wrmsr
+spin_loop:
+	nop
+	nop
+	dec	%ebx
+	jnz	spin_loop
+	xor	%eax, %eax
+	xor	%edx, %edx
+	wrmsr
+spin_stopped:
+	pop	%ebx
+	ret
+
+/* The same with interrupts enabled within the counted part alone: 2 more */
+	.globl	spin_sti
+spin_sti:
+	push	%ebx
+	mov	$MSR_GLOBAL_CTRL, %ecx
+	mov	8(%esp), %eax
+	mov	12(%esp), %edx
+	mov	16(%esp), %ebx
+	wrmsr
+	sti
+1:	nop
+	nop
+	dec	%ebx
+	jnz	1b
+	xor	%eax, %eax
+	xor	%edx, %edx
+	cli
+	wrmsr
+	pop	%ebx
+	ret
+
+/* void rep_stos(u64 global_ctrl, void *p, u32 n): counted are REP_INSNS */
+	.globl	rep_stos
+rep_stos:
+	push	%edi
+	push	%ebx
+	mov	20(%esp), %edi
+	mov	24(%esp), %ebx
+	mov	$MSR_GLOBAL_CTRL, %ecx
+	mov	12(%esp), %eax
+	mov	16(%esp), %edx
+	wrmsr
+	mov	%ebx, %ecx
+	rep stosb
+	mov	$MSR_GLOBAL_CTRL, %ecx
+	xor	%eax, %eax
+	xor	%edx, %edx
+	wrmsr
+	pop	%ebx
+	pop	%edi
+	ret
+
+	.balign	8
+gdt:	.quad	0, 0x00cf9b000000ffff, 0x00cf93000000ffff
+gdtr:	.word	. - gdt - 1
+	.long	gdt
+
+	.bss
+	.balign	16
+	.skip	16384
+stack_top:
+	.section .note.GNU-stack, "", @progbits
