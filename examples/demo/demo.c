@@ -216,6 +216,19 @@ static int same_counts(int event, uint64_t tolerance)
 	return 1;
 }
 
+/* In every run, thread A's algorithms take more instructions than thread B's. */
+static int expected_order(void)
+{
+	for (int region = 0; region < NR_REGIONS; region++) {
+		for (int run = 0; run < RUNS; run++) {
+			if (workers[0].region[region].run[run].count[INSTRUCTIONS] <=
+			    workers[1].region[region].run[run].count[INSTRUCTIONS])
+				return 0;
+		}
+	}
+	return 1;
+}
+
 static int check_all(uint64_t tolerance)
 {
 	char what[128];
@@ -235,6 +248,8 @@ static int check_all(uint64_t tolerance)
 	else
 		snprintf(what, sizeof(what), "instructions and branches of run 1 and 2 are equal, "
 			 "to the last digit");
+	ok &= check(expected_order(), "heap sort takes more instructions than merge sort, naive "
+		    "search more than Horspool's");
 	ok &= check(same_counts(INSTRUCTIONS, tolerance) && same_counts(BRANCHES, tolerance), what);
 	return ok;
 }
