@@ -41,7 +41,11 @@ enum vpmc_state {
 	VPMC_STATE_EXITED	= 4,
 };
 
-/* &struct vpmc_page.caps: what user space may use to read. */
+/*
+ * &struct vpmc_page.caps: what user space may use to read, as of the last
+ * CONTROL. An administrator who forbids RDPMC later (0 in
+ * /sys/bus/event_source/devices/cpu/rdpmc) makes it raise SIGSEGV.
+ */
 #define VPMC_CAP_RDPMC		(1U << 0)  /* RDPMC, while the page is mapped */
 #define VPMC_CAP_TSC		(1U << 1)  /* RDTSC and tsc_base */
 #define VPMC_CAP_TIME		(1U << 2)  /* time_mult, time_shift, time_offset */
@@ -337,7 +341,9 @@ struct vpmc_read {
  * All but INFO need counters (ENOENT). CONTROL, START, STOP, CLEAR and UNLINK
  * need a descriptor that is open for writing (EBADF) and a caller in the
  * owner's thread group (EPERM), and counters that are still attached (ESRCH).
- * START, STOP and CLEAR need a programmed set (ENODATA).
+ * START, STOP and CLEAR need a programmed set (ENODATA). READ and READ_CONTROL
+ * fail with ENOSPC if the structure has no room for all counters of the set;
+ * READ_CONTROL has then stored their number.
  */
 #define VPMC_IOC_MAGIC		0xBF
 
