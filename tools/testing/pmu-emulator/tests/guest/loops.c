@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * usage: loops CPU...
+ * One process for each CPU named, pinned to it; those that share a CPU are
+ * switched many times. Each counts a loop of its own known length in user mode
+ * with mainline's perf driver.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "guest.h"
+#include <sys/wait.h>
+#include <sys/resource.h>
+
+#define MAX_PROCESSES	16
+#define MIN_SWITCHES	20
+
+static const struct {
+	const char *name;
+	uint64_t config;
+} events[] = {
+	{ "instructions", PERF_COUNT_HW_INSTRUCTIONS },
+	{ "branches", PERF_COUNT_HW_BRANCH_INSTRUCTIONS },
+	{ "cycles", PERF_COUNT_HW_CPU_CYCLES },
+	{ "reference cycles", PERF_COUNT_HW_REF_CPU_CYCLES },
+};
+
+#define NUM_EVENTS	(sizeof(events) / sizeof(events[0]))
+
+static struct shared {
+	int ready;
+	struct result {
+		uint64_t counted[NUM_EVENTS];
+		uint64_t kernel;	/* instructions */
+		long switches;
+	} result[MAX_PROCESSES];
+} *shared;
+
+/* One copy of the code, so that two calls differ in n alone */
+static __attribute__((noinline)) void measure(const int *fd, uint64_t n,
+					      uint64_t *counted)
+{
+	perf_start(fd[0]);
+	loop(n);
+	perf_stop(fd[0]);
+	for (size_t i = 0; i < NUM_EVENTS; i++)
+		counted[i] = perf_read(fd[i]);
+}
+
+static uint64_t length(int process)
+{
+	return 8000001 + 100003ull * process;
+}
+
+static void process(int number, int cpu, int processes)
+{
+	struct result *r = &shared->result[number];
+	uint64_t empty[NUM_EVENTS];
+	struct rusage before, after;
+	int fd[NUM_EVENTS], kernel;
+
+	run_on_cpu(cpu);
+	for (size_t i = 0; i < NUM_EVENTS; i++)
+		fd[i] = perf_open(events[i].config, USER, 0, i ? fd[0] : -1, 0);
+	kernel = perf_open(PERF_COUNT_HW_INSTRUCTIONS, KERNEL, 0, -1, 0);
+	measure(fd, 1, empty);
+
+	__sync_fetch_and_add(&shared->ready, 1);
+	while (*(volatile int *)&shared->ready < processes)
+		sched_yield();
+
+	perf_start(kernel);
+	getrusage(RUSAGE_SELF, &before);
+	measure(fd, length(number), r->counted);
+	getrusage(RUSAGE_SELF, &after);
+	perf_stop(kernel);
+	r->kernel = perf_read(kernel);
+	r->switches = after.ru_nivcsw - before.ru_nivcsw;
+	for (size_t i = 0; i < NUM_EVENTS; i++)
+		r->counted[i] -= empty[i];
+	_exit(0);
+}
+
+static void report(int number, int cpu, bool alone)
+{
+	const struct result *r = &shared->result[number];
+	uint64_t passes = length(number) - 1;
+
+	for (size_t i = 0; i < NUM_EVENTS; i++) {
+		uint64_t want = events[i].config == PERF_COUNT_HW_BRANCH_INSTRUCTIONS ?
+				passes : passes * LOOP_INSNS;
+
+		if (!check(r->counted[i] == want, "process %d on CPU %d: %s:u of %llu passes",
+			   number, cpu, events[i].name, (unsigned long long)passes))
+			printf("# got %llu, expected %llu\n",
+			       (unsigned long long)r->counted[i],
+			       (unsigned long long)want);
+	}
+	if (!alone)
+		check(r->switches >= MIN_SWITCHES,
+		      "process %d on CPU %d: switched %d times or more",
+		      number, cpu, MIN_SWITCHES);
+	printf("# instructions:k %llu, involuntary switches %ld\n",
+	       (unsigned long long)r->kernel, r->switches);
+}
+
+int main(int argc, char **argv)
+{
+	int processes = argc - 1;
+
+	if (processes < 1 || processes > MAX_PROCESSES) {
+		fprintf(stderr, "usage: loops CPU...\n");
+		return 2;
+	}
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
+		die("mmap");
+	for (int i = 0; i < processes; i++)
+		if (fork() == 0)
+			process(i, atoi(argv[i + 1]), processes);
+	while (wait(NULL) > 0)
+		;
+	for (int i = 0; i < processes; i++) {
+		int sharers = 0;
+
+		for (int j = 0; j < processes; j++)
+			sharers += !strcmp(argv[i + 1], argv[j + 1]);
+		report(i, atoi(argv[i + 1]), sharers == 1);
+	}
+	return done_testing();
+}

@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# usage: suite.sh full|cpus N|short|off
+# Runs in the guest: the programs beside it, one after the other. Each writes
+# TAP with a plan; after it comes a test that it has ended well.
+set -u
+dir=$(dirname "$0")
+
+run() {
+	name=$*
+	PATH=$dir:$PATH "$@"
+	status=$?
+	if [ $status = 0 ]; then
+		echo "ok 1 - $name: exit status"
+	else
+		echo "not ok 1 - $name: exit status"
+		echo "# got $status"
+	fi
+	echo "1..1"
+}
+
+hotplug() {
+	echo 0 >/sys/devices/system/cpu/cpu1/online
+	echo 1 >/sys/devices/system/cpu/cpu1/online
+	run loops 1
+}
+
+case $1 in
+full)
+	run totals 1
+	run loops 0 1
+	run loops 0 0 1 1
+	hotplug
+	run sampling
+	run retire
+	run rdpmc
+	run steps /bin/busybox true
+	run steps /bin/busybox sha1sum "$dir/suite.sh"
+	;;
+cpus)
+	# shellcheck disable=SC2046 # a word for each CPU
+	run loops $(seq 0 $(($2 - 1))) $(seq 0 $(($2 - 1)))
+	run sampling
+	;;
+short)
+	run loops 0 1
+	run sampling
+	;;
+off)
+	if "$dir/loops" 0 >/dev/null; then
+		printf 'not '
+	fi
+	echo "ok 1 - perf has no hardware counters"
+	echo "1..1"
+	;;
+esac
+echo "# uptime $(cat /proc/uptime)"
