@@ -7,12 +7,6 @@
 #ifndef BARE_H
 #define BARE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-typedef uint32_t u32;
-typedef uint64_t u64;
-
 #define MSR_PMC0		0xc1
 #define MSR_EVTSEL0		0x186
 #define MSR_FIXED_CTR0		0x309
@@ -50,12 +44,22 @@ typedef uint64_t u64;
 #define APIC_SPURIOUS		0xf0
 #define APIC_EOI		0xb0
 #define APIC_IRR		0x200
+#define APIC_ICR		0x300
+#define APIC_ICR_DESTINATION	0x310
+#define ICR_INIT		0x4500
+#define ICR_STARTUP		0x4600
 #define LVT_NMI			0x400
 #define LVT_MASKED		0x10000
 #define LVT_PERIODIC		0x20000
 #define VECTOR_PMI		0x40
 #define VECTOR_TICK		0x41
 #define VECTOR_NMI		2
+
+/* The second processor: where it starts and reports, what it writes */
+#define AP_START		0x8000
+#define AP_REPORT		0x9000
+#define AP_GLOBAL_CTRL		5
+#define AP_FIXED_CTR0		0x1234
 
 /* What start.S executes */
 #define SPIN_LOOP_INSNS		4
@@ -65,10 +69,18 @@ typedef uint64_t u64;
 #define PMI_TAIL_INSNS		2
 #define TICK_INSNS		3
 
+#ifndef __ASSEMBLER__
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef uint32_t u32;
+typedef uint64_t u64;
+
 extern void spin(u64 global_ctrl, u32 n);
 extern void spin_sti(u64 global_ctrl, u32 n);
 extern void rep_stos(u64 global_ctrl, void *p, u32 n);
-extern char spin_loop[], spin_stopped[];
+extern char spin_loop[], spin_stopped[], ap_code[], ap_code_end[];
 extern char pmi_nmi[], pmi_vector[], tick[], gp_fault[];
 extern volatile u32 ticks, gp_count;
 extern volatile u64 pmi_restart;
@@ -86,6 +98,7 @@ void test_registers(void);
 void test_no_pmu(void);
 void test_counting(void);
 void test_interrupts(void);
+void test_init(void);
 
 static inline u64 ctr_mask(void)
 {
@@ -170,4 +183,5 @@ void pmu_clear(void);
 /* Let a counter count event in OS mode from value on, when GLOBAL_CTRL says so */
 void pmu_setup(u32 ctr, u32 event, u64 value, bool pmi);
 
+#endif /* __ASSEMBLER__ */
 #endif

@@ -66,6 +66,42 @@ static void test_events(void)
 	}
 }
 
+/* An instruction that faults counts for nothing */
+static void test_faults(void)
+{
+	u64 insns, wrmsrs, rdmsrs, rdpmcs;
+
+	pmu_clear();
+	pmu_setup(FIXED, 0, 0, false);
+	rdmsrs = rdmsr(PMU_TEST_MSR(PMU_TEST_RDMSR));
+	rdpmcs = rdmsr(PMU_TEST_MSR(PMU_TEST_RDPMC));
+	wrmsrs = rdmsr(PMU_TEST_MSR(PMU_TEST_WRMSR));
+	wrmsr_faults(MSR_GLOBAL_STATUS, 0);
+	wrmsr_faults(MSR_GLOBAL_CTRL, ~0ull);
+	rdmsr_faults(PMU_TEST_MSR(PMU_TEST_NR_EVENTS));
+	rdpmc_faults(NUM_GP);
+	check_eq("WRMSR that faults: not in the total",
+		 rdmsr(PMU_TEST_MSR(PMU_TEST_WRMSR)) - wrmsrs, 0);
+	check_eq("RDPMC that faults: not in the total",
+		 rdmsr(PMU_TEST_MSR(PMU_TEST_RDPMC)) - rdpmcs, 0);
+	/* five that did not fault: three of totals before, two of totals since */
+	check_eq("RDMSR that faults: not in the total",
+		 rdmsr(PMU_TEST_MSR(PMU_TEST_RDMSR)) - rdmsrs, 5);
+
+	wrmsr(MSR_GLOBAL_CTRL, bit(FIXED));
+	asm volatile("rdpmc\n\t"
+		     "mov %%eax, %%ebx\n\t"
+		     "mov $4, %%ecx\n\t"
+		     "rdpmc\n\t"
+		     "mov %1, %%ecx\n\t"
+		     "rdpmc\n\t"
+		     "sub %%ebx, %%eax"
+		     : "=A"(insns) : "i"(RDPMC_FIXED), "c"(RDPMC_FIXED) : "ebx");
+	wrmsr(MSR_GLOBAL_CTRL, 0);
+	/* rdpmc, mov, mov and mov, and the handler's addl, incl, add and iret */
+	check_eq("RDPMC that faults: not retired", (u32)insns, 8);
+}
+
 static u64 count_spin(u32 ctr, u32 event, u32 loops)
 {
 	pmu_clear();
@@ -186,4 +222,5 @@ void test_counting(void)
 	test_rep();
 	test_running();
 	test_events();
+	test_faults();
 }

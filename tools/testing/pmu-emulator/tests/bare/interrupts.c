@@ -131,6 +131,19 @@ static void test_interrupts_off(void)
 	check("interrupts on: IRR is clear", !(apic_read(irr) & irr_bit));
 }
 
+static void test_status_set(void)
+{
+	set_up(VECTOR_PMI, 3, EVENT_INSNS, 1000);
+	sti();
+	spin(bit(3), LOOPS);
+	wrmsr(MSR_PMC0 + 3, -1000);
+	apic_write(APIC_LVTPC, VECTOR_PMI);
+	check_eq("status bit left set", rdmsr(MSR_GLOBAL_STATUS), bit(3));
+	spin(bit(3), LOOPS);
+	cli();
+	check_eq("it interrupts again nevertheless", pmi.count, 2);
+}
+
 /* The counter overflows by the very WRMSR that stops it */
 static void test_stopped(void)
 {
@@ -213,6 +226,7 @@ void test_interrupts(void)
 	test_position("position: NMI, PMC3, cycles", LVT_NMI, 3, EVENT_CYCLES);
 	test_masked();
 	test_interrupts_off();
+	test_status_set();
 	test_stopped();
 	test_rearm("again and again: vector, period 10000", VECTOR_PMI, FIXED, 10000);
 	test_rearm("again and again: NMI, period 997", LVT_NMI, 2, 997);

@@ -136,6 +136,7 @@ void bare_main(const u32 *multiboot)
 		test_registers();
 		test_counting();
 		test_interrupts();
+		test_init();
 	} else {
 		test_no_pmu();
 	}

@@ -4,8 +4,9 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
-#define MSR_GLOBAL_CTRL	0x38f
-#define APIC_EOI	0xfee000b0
+#include "bare.h"
+
+#define EOI_REGISTER	0xfee000b0
 
 	.section .multiboot, "a"
 	.balign	4
@@ -56,7 +57,7 @@ _start:
 	.globl	tick
 tick:
 	incl	ticks
-	movl	$0, APIC_EOI
+	movl	$0, EOI_REGISTER
 	iret
 
 /* #GP in an instruction of two bytes, which RDMSR, WRMSR and RDPMC are */
@@ -133,6 +134,33 @@ rep_stos:
 	pop	%ebx
 	pop	%edi
 	ret
+
+/*
+ * What the second processor does at each start, copied to AP_START: report two
+ * of its PMU's registers, then write others values to them.
+ */
+	.globl	ap_code, ap_code_end
+	.code16
+ap_code:
+	xor	%ax, %ax
+	mov	%ax, %ds
+	mov	$MSR_GLOBAL_CTRL, %ecx
+	rdmsr
+	mov	%eax, AP_REPORT
+	mov	$MSR_FIXED_CTR0, %ecx
+	rdmsr
+	mov	%eax, AP_REPORT + 4
+	mov	$AP_FIXED_CTR0, %eax
+	xor	%edx, %edx
+	wrmsr
+	mov	$MSR_GLOBAL_CTRL, %ecx
+	mov	$AP_GLOBAL_CTRL, %eax
+	wrmsr
+	incl	AP_REPORT + 8
+1:	hlt
+	jmp	1b
+ap_code_end:
+	.code32
 
 	.balign	8
 gdt:	.quad	0, 0x00cf9b000000ffff, 0x00cf93000000ffff
