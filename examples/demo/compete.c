@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
+#define _GNU_SOURCE
 #include <err.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -7,49 +9,57 @@
 #include <unistd.h>
 #include "compete.h"
 
-/*
- * Each works for a while and sleeps for a while. While one sleeps, there are
- * three to share the processors, and the kernel moves them about.
- */
-static const struct {
-	unsigned int work;	/* turns of a loop */
-	unsigned int sleep_ms;
-} bursts[] = {
-	{ 20000000, 5 },
-	{ 13000000, 9 },
-};
-
-#define NR_PROGRAMS	(sizeof(bursts) / sizeof(bursts[0]))
+#define NR_PROGRAMS	2
 
 static pid_t programs[NR_PROGRAMS];
 
-static _Noreturn void program(unsigned int work, unsigned int sleep_ms)
+/* A program stays on a processor for so long and goes on to the next. */
+static const int stay_ms[NR_PROGRAMS] = { 7, 17 };
+
+static int processor_now(int stay)
 {
-	struct timespec pause = { .tv_nsec = sleep_ms * 1000000L };
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (now.tv_sec * 1000 + now.tv_nsec / 1000000) / stay %
+		sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/* Where both meet there is less time for others: the kernel moves threads away. */
+static _Noreturn void program(int stay)
+{
+	int where = -1, next;
+	cpu_set_t set;
 
 	for (;;) {
-		for (unsigned int i = 0; i < work; i++)
+		next = processor_now(stay);
+		if (next != where) {
+			where = next;
+			CPU_ZERO(&set);
+			CPU_SET(where, &set);
+			sched_setaffinity(0, sizeof(set), &set);
+		}
+		for (int i = 0; i < 100000; i++)
 			__asm__ volatile("");
-		nanosleep(&pause, NULL);
 	}
 }
 
 void compete_start(void)
 {
-	for (unsigned int i = 0; i < NR_PROGRAMS; i++) {
+	for (int i = 0; i < NR_PROGRAMS; i++) {
 		programs[i] = fork();
 		if (programs[i] < 0)
 			err(1, "fork");
 		if (!programs[i]) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			program(bursts[i].work, bursts[i].sleep_ms);
+			program(stay_ms[i]);
 		}
 	}
 }
 
 void compete_end(void)
 {
-	for (unsigned int i = 0; i < NR_PROGRAMS; i++) {
+	for (int i = 0; i < NR_PROGRAMS; i++) {
 		kill(programs[i], SIGKILL);
 		waitpid(programs[i], NULL, 0);
 	}

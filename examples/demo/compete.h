@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Two programs without counters that use the processors in bursts. */
+/* Two programs without counters that keep the processors busy. */
 #ifndef COMPETE_H
 #define COMPETE_H
 

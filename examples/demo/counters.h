@@ -39,16 +39,18 @@ static inline __attribute__((always_inline))
 void counters_read(const struct counters *c, struct snapshot *s)
 {
 	const volatile struct vpmc_page *page = c->page;
-	uint64_t generation;
+	uint64_t generation, sign;
 
 	for (s->retries = 0; ; s->retries++) {
 		generation = page->generation;
+		sign = page->sign;
 		s->ticks = page->tsc_base + __rdtsc();
 		s->switches = page->switches;
 		s->migrations = page->migrations;
+#pragma GCC unroll 8
 		for (int i = 0; i < NR_EVENTS; i++)
 			s->count[i] = page->slot[i].base +
-				(__rdpmc(page->slot[i].index) ^ page->sign);
+				(__rdpmc(page->slot[i].index) ^ sign);
 		if (page->generation == generation)
 			return;
 	}

@@ -148,7 +148,7 @@ static void print_run(const struct worker *w, int region, int run)
 	const struct snapshot *s = &w->region[region].run[run];
 	char b[NR_EVENTS][32];
 
-	printf("%-6s  %-15s  %3d  %13s  %13s  %12s  %8.2f  %8" PRIu64 "  %10" PRIu64 "\n",
+	printf("%-6s %-15s %3d  %12s  %12s  %11s  %7.2f  %8" PRIu64 "  %8" PRIu64 "\n",
 	       w->name, w->region[region].name, run + 1,
 	       grouped(s->count[INSTRUCTIONS], b[INSTRUCTIONS], sizeof(b[0])),
 	       grouped(s->count[CYCLES], b[CYCLES], sizeof(b[0])),
@@ -158,8 +158,8 @@ static void print_run(const struct worker *w, int region, int run)
 
 static void print_table(void)
 {
-	printf("thread  region           run   instructions         cycles      branches"
-	       "    run ms  switches  migrations\n");
+	printf("thread region          run  instructions        cycles     branches"
+	       "   run ms  switches  migrated\n");
 	for (size_t i = 0; i < NR_WORKERS; i++) {
 		for (int region = 0; region < NR_REGIONS; region++) {
 			for (int run = 0; run < RUNS; run++)
