@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading a thread's own virtual performance counters in user space.
+ *
+ * Copyright (C) 2026 vpmc developers
+ *
+ * Copy this file, or include it after installing <linux/vpmc.h>. It needs
+ * nothing else and makes no system call.
+ */
+#ifndef VPMC_READ_H
+#define VPMC_READ_H
+
+#include <stdint.h>
+#include <linux/vpmc.h>
+
+#if !defined(__x86_64__) && !defined(__i386__)
+#error "vpmc-read.h: RDPMC is an x86 instruction"
+#endif
+
+/* For the compiler alone: see the description of struct vpmc_page. */
+#define vpmc_barrier()	__asm__ __volatile__("" : : : "memory")
+
+#ifdef __x86_64__
+static inline uint64_t vpmc_rdpmc(uint32_t index)
+{
+	uint64_t low, high;
+
+	__asm__ __volatile__("rdpmc" : "=a" (low), "=d" (high) : "c" (index));
+	return high << 32 | low;
+}
+
+static inline uint64_t vpmc_rdtsc(void)
+{
+	uint64_t low, high;
+
+	__asm__ __volatile__("rdtsc" : "=a" (low), "=d" (high));
+	return high << 32 | low;
+}
+#else
+static inline uint64_t vpmc_rdpmc(uint32_t index)
+{
+	uint64_t value;
+
+	__asm__ __volatile__("rdpmc" : "=A" (value) : "c" (index));
+	return value;
+}
+
+static inline uint64_t vpmc_rdtsc(void)
+{
+	uint64_t value;
+
+	__asm__ __volatile__("rdtsc" : "=A" (value));
+	return value;
+}
+#endif
+
+/*
+ * vpmc_read_n - Read the first @n counters and the run time as one snapshot
+ * @page:	The calling thread's own page. Not another thread's.
+ * @n:		At most @page->nr_counters; best a constant: the compiler then
+ *		unrolls the loop.
+ * @count:	Receives @n 64-bit counts.
+ * @ticks:	Receives the thread's run time in TSC ticks; may be NULL.
+ */
+static inline __attribute__((__always_inline__)) void
+vpmc_read_n(const struct vpmc_page *page, unsigned int n, uint64_t *count,
+	    uint64_t *ticks)
+{
+	uint64_t generation, sign;
+	unsigned int i;
+
+	do {
+		generation = *(const volatile __u64 *)&page->generation;
+		vpmc_barrier();
+		if (__builtin_expect(page->state == VPMC_STATE_RUNNING, 1)) {
+			if (ticks)
+				*ticks = page->tsc_base + vpmc_rdtsc();
+			sign = page->sign;
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 8
+#pragma GCC unroll 8
+#endif
+			for (i = 0; i < n; i++)
+				count[i] = page->slot[i].base +
+					   (vpmc_rdpmc(page->slot[i].index) ^ sign);
+		} else {
+			if (ticks)
+				*ticks = page->tsc_base;
+			for (i = 0; i < n; i++)
+				count[i] = page->slot[i].base;
+		}
+		vpmc_barrier();
+	} while (__builtin_expect(*(const volatile __u64 *)&page->generation !=
+				  generation, 0));
+}
+
+/* All counters of the set, however many it has. */
+static inline void vpmc_read_page(const struct vpmc_page *page,
+				  uint64_t *count, uint64_t *ticks)
+{
+	vpmc_read_n(page, page->nr_counters, count, ticks);
+}
+
+/* Run time alone, for a set of any size. */
+static inline uint64_t vpmc_read_ticks(const struct vpmc_page *page)
+{
+	uint64_t ticks;
+
+	vpmc_read_n(page, 0, (uint64_t *)0, &ticks);
+	return ticks;
+}
+
+/* Counters known in number. */
+static inline uint64_t vpmc_read_1(const struct vpmc_page *page)
+{
+	uint64_t count;
+
+	vpmc_read_n(page, 1, &count, (uint64_t *)0);
+	return count;
+}
+
+static inline void vpmc_read_2(const struct vpmc_page *page, uint64_t count[2],
+			       uint64_t *ticks)
+{
+	vpmc_read_n(page, 2, count, ticks);
+}
+
+static inline void vpmc_read_4(const struct vpmc_page *page, uint64_t count[4],
+			       uint64_t *ticks)
+{
+	vpmc_read_n(page, 4, count, ticks);
+}
+
+static inline void vpmc_read_8(const struct vpmc_page *page, uint64_t count[8],
+			       uint64_t *ticks)
+{
+	vpmc_read_n(page, 8, count, ticks);
+}
+
+#endif /* VPMC_READ_H */

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Code of known length. code.h says how many instructions and how many
+ * branches each function executes, "ret" included and its caller's "call" not.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <asm/unistd_64.h>
+#include "code.h"
+
+#define FUNC(name)	.globl name; .type name, @function; .balign 64; name
+
+	.text
+
+/*
+ * long code_measure(int fd, unsigned int start, unsigned int stop,
+ *		     code_fn body, long a, long b)
+ *
+ * ioctl(fd, start, 0); body(a, b); ioctl(fd, stop, 0). Between the two system
+ * calls it executes CODE_MEASURE besides the body. Returns the three results
+ * or'ed together.
+ */
+FUNC(code_measure):
+	push	%rbx
+	push	%rbp
+	push	%r12
+	push	%r13
+	push	%r14
+	push	%r15
+	mov	%edi, %ebx
+	mov	%edx, %ebp
+	mov	%rcx, %r12
+	mov	%r8, %r13
+	mov	%r9, %r14
+	xor	%edx, %edx
+	mov	$__NR_ioctl, %eax
+	syscall
+	.globl	code_measure_started
+code_measure_started:
+	mov	%rax, %r15		/* 1: the first that is counted */
+	mov	%r13, %rdi		/* 2 */
+	mov	%r14, %rsi		/* 3 */
+	call	*%r12			/* 4, a branch */
+	or	%rax, %r15		/* 5 */
+	mov	%ebx, %edi		/* 6 */
+	mov	%ebp, %esi		/* 7 */
+	xor	%edx, %edx		/* 8 */
+	mov	$__NR_ioctl, %eax	/* 9 */
+	syscall				/* 10: the last */
+	or	%r15, %rax
+	pop	%r15
+	pop	%r14
+	pop	%r13
+	pop	%r12
+	pop	%rbp
+	pop	%rbx
+	ret
+
+/*
+ * long code_control(int fd, struct vpmc_control *control, long n)
+ *
+ * ioctl(fd, VPMC_IOC_CONTROL, control), a loop, ioctl(fd, VPMC_IOC_STOP, 0).
+ */
+FUNC(code_control):
+	mov	%rdx, %r8
+	mov	%rsi, %rdx
+	mov	$CODE_IOC_CONTROL, %esi
+	mov	$__NR_ioctl, %eax
+	syscall
+	mov	%rax, %r9
+1:	dec	%r8
+	jnz	1b
+	mov	$CODE_IOC_STOP, %esi
+	xor	%edx, %edx
+	mov	$__NR_ioctl, %eax
+	syscall
+	or	%r9, %rax
+	ret
+
+/* long code_nothing(void) */
+FUNC(code_nothing):
+	xor	%eax, %eax
+	ret
+
+/* long code_loop(long n) */
+FUNC(code_loop):
+1:	dec	%rdi
+	jnz	1b
+	xor	%eax, %eax
+	ret
+
+/* long code_long_loop(long n): 16 instructions each turn */
+FUNC(code_long_loop):
+	xor	%eax, %eax
+1:	.rept	7
+	lea	1(%rax), %rdx
+	mov	%rdx, %rcx
+	.endr
+	dec	%rdi
+	jnz	1b
+	ret
+
+/* long code_touch(char *p, long pages): writes to the first byte of each */
+FUNC(code_touch):
+1:	movb	$1, (%rdi)
+	add	$4096, %rdi
+	dec	%rsi
+	jnz	1b
+	xor	%eax, %eax
+	ret
+
+/* long code_syscalls(long n): n times getppid() */
+FUNC(code_syscalls):
+1:	mov	$__NR_getppid, %eax
+	syscall
+	dec	%rdi
+	jnz	1b
+	xor	%eax, %eax
+	ret
+
+/* long code_yield(long n, long turns): n times a loop, then sched_yield() */
+FUNC(code_yield):
+1:	mov	%rsi, %rdx
+2:	dec	%rdx
+	jnz	2b
+	mov	$__NR_sched_yield, %eax
+	syscall
+	dec	%rdi
+	jnz	1b
+	ret
+
+/*
+ * long code_migrate(const long mask[2], long n): n times sched_setaffinity()
+ * of the caller, to mask[1], mask[0], ...; the array is aligned to 16 bytes
+ */
+FUNC(code_migrate):
+	mov	%rdi, %r8
+	mov	%rsi, %r9
+	xor	%r10d, %r10d
+1:	xor	$8, %r8
+	xor	%edi, %edi
+	mov	$8, %esi
+	mov	%r8, %rdx
+	mov	$__NR_sched_setaffinity, %eax
+	syscall
+	or	%rax, %r10
+	dec	%r9
+	jnz	1b
+	mov	%r10, %rax
+	ret
+
+/* long code_sleep(const struct timespec *ts, long n): n times nanosleep() */
+FUNC(code_sleep):
+	mov	%rdi, %r8
+	mov	%rsi, %r9
+	xor	%r10d, %r10d
+1:	mov	%r8, %rdi
+	xor	%esi, %esi
+	mov	$__NR_nanosleep, %eax
+	syscall
+	or	%rax, %r10
+	dec	%r9
+	jnz	1b
+	mov	%r10, %rax
+	ret
+
+/*
+ * long code_signals(const sigset_t *set, long n): a loop with the signals of
+ * the set let in. The handler and its way back are counted apart.
+ */
+FUNC(code_signals):
+	mov	%rdi, %r8
+	mov	%rsi, %r9
+	mov	$1, %edi		/* SIG_UNBLOCK */
+	mov	%r8, %rsi
+	xor	%edx, %edx
+	mov	$8, %r10d
+	mov	$__NR_rt_sigprocmask, %eax
+	syscall
+1:	dec	%r9
+	jnz	1b
+	xor	%edi, %edi		/* SIG_BLOCK */
+	mov	%r8, %rsi
+	xor	%edx, %edx
+	mov	$8, %r10d
+	mov	$__NR_rt_sigprocmask, %eax
+	syscall
+	ret
+
+FUNC(code_handler):
+	incq	code_signals_taken(%rip)
+	ret
+
+FUNC(code_restorer):
+	mov	$__NR_rt_sigreturn, %eax
+	syscall
+
+/* long code_fork(long n): the child does a loop and ends, the parent waits */
+FUNC(code_fork):
+	mov	%rdi, %r8
+	mov	$__NR_fork, %eax
+	syscall
+	mov	%rax, %r9
+	test	%rax, %rax
+	jz	1f
+	mov	%rax, %rdi
+	xor	%esi, %esi
+	xor	%edx, %edx
+	xor	%r10d, %r10d
+	mov	$__NR_wait4, %eax
+	syscall
+	sub	%r9, %rax
+	ret
+1:	dec	%r8
+	jnz	1b
+	xor	%edi, %edi
+	mov	$__NR_exit_group, %eax
+	syscall
+
+/* long code_exec(const char *path, char **argv): returns on failure alone */
+FUNC(code_exec):
+	xor	%edx, %edx
+	mov	$__NR_execve, %eax
+	syscall
+	ret
+
+	.data
+	.balign	8
+	.globl	code_signals_taken
+code_signals_taken:
+	.quad	0
+
+	.section .note.GNU-stack, "", @progbits

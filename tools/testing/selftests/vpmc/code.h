@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Code of known length: what the functions in code.S execute.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef CODE_H
+#define CODE_H
+
+/* For assembly; checked against <linux/vpmc.h> below. */
+#define CODE_IOC_CONTROL	0xbf01
+#define CODE_IOC_STOP		0xbf04
+#define CODE_IOC_READ		0xbf06
+#define CODE_READ_SIZE		312
+
+/* exec_image.S: its descriptor, and what it executes until STOP */
+#define EXEC_FD			100
+#define EXEC_TURNS		1000000
+
+#ifndef __ASSEMBLER__
+
+#include <stdint.h>
+#include <linux/ioctl.h>
+#include <linux/vpmc.h>
+
+_Static_assert(CODE_IOC_CONTROL == VPMC_IOC_CONTROL, "CODE_IOC_CONTROL");
+_Static_assert(CODE_IOC_STOP == VPMC_IOC_STOP, "CODE_IOC_STOP");
+_Static_assert(CODE_IOC_READ == VPMC_IOC_READ, "CODE_IOC_READ");
+_Static_assert(CODE_READ_SIZE == sizeof(struct vpmc_read), "CODE_READ_SIZE");
+
+/* Instructions and branches that user mode executes. */
+struct code_count {
+	uint64_t insns;
+	uint64_t branches;
+};
+
+typedef long (*code_fn)(long a, long b);
+
+long code_measure(int fd, unsigned int start, unsigned int stop,
+		  code_fn body, long a, long b);
+extern const char code_measure_started[];
+long code_control(int fd, const struct vpmc_control *control, long n);
+
+long code_nothing(long a, long b);
+long code_loop(long n, long unused);
+long code_long_loop(long n, long unused);
+long code_touch(long p, long pages);
+long code_syscalls(long n, long unused);
+long code_yield(long n, long turns);
+long code_migrate(long masks, long n);
+long code_sleep(long ts, long n);
+long code_signals(long set, long n);
+long code_fork(long n, long unused);
+long code_exec(long path, long argv);
+
+void code_handler(int sig);
+void code_restorer(void);
+extern volatile uint64_t code_signals_taken;
+
+#define CODE_COUNT(i, b)	((struct code_count){ (i), (b) })
+
+#define CODE_MEASURE		CODE_COUNT(10, 1)
+/* From CODE_MEASURE, what is executed until the body. */
+#define CODE_MEASURE_HEAD	CODE_COUNT(4, 1)
+#define CODE_CONTROL(n)		CODE_COUNT(2 * (n) + 5, (n))
+#define CODE_NOTHING		CODE_COUNT(2, 1)
+#define CODE_LOOP(n)		CODE_COUNT(2 * (n) + 2, (n) + 1)
+#define CODE_LONG_LOOP(n)	CODE_COUNT(16 * (n) + 2, (n) + 1)
+#define CODE_TOUCH(n)		CODE_COUNT(4 * (n) + 2, (n) + 1)
+#define CODE_SYSCALLS(n)	CODE_COUNT(4 * (n) + 2, (n) + 1)
+#define CODE_YIELD(n, turns)	CODE_COUNT((2 * (turns) + 5) * (n) + 1, \
+					   ((turns) + 1) * (n) + 1)
+#define CODE_MIGRATE(n)		CODE_COUNT(9 * (n) + 5, (n) + 1)
+#define CODE_SLEEP(n)		CODE_COUNT(7 * (n) + 5, (n) + 1)
+#define CODE_SIGNALS(n)		CODE_COUNT(2 * (n) + 15, (n) + 1)
+#define CODE_ONE_SIGNAL		CODE_COUNT(4, 1)
+#define CODE_FORK		CODE_COUNT(14, 2)
+/* To the system call of execve(), and nothing after it. */
+#define CODE_EXEC		CODE_COUNT(3, 0)
+#define CODE_EXEC_IMAGE		CODE_COUNT(2 * EXEC_TURNS + 8, EXEC_TURNS + 1)
+
+static inline struct code_count code_add(struct code_count a,
+					 struct code_count b)
+{
+	return CODE_COUNT(a.insns + b.insns, a.branches + b.branches);
+}
+
+static inline struct code_count code_times(struct code_count a, uint64_t n)
+{
+	return CODE_COUNT(a.insns * n, a.branches * n);
+}
+
+#endif /* __ASSEMBLER__ */
+#endif /* CODE_H */

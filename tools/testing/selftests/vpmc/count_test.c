@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Counts of code of known length, whatever happens to the thread meanwhile.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "vpmc_test.h"
+#include "disturb.h"
+
+static const struct timespec short_time = { .tv_nsec = 50000 };
+
+FIXTURE(count)
+{
+	struct set set;
+};
+
+FIXTURE_VARIANT(count)
+{
+	struct choice choice[9];
+};
+
+FIXTURE_VARIANT_ADD(count, programmable)
+{
+	.choice = { { EV_INSNS, 0 }, { EV_BRANCHES, 1 } },
+};
+
+FIXTURE_VARIANT_ADD(count, fixed)
+{
+	.choice = { { EV_INSNS, FIXED(0) }, { EV_CYCLES, FIXED(1) } },
+};
+
+/* Out of order, with gaps. */
+FIXTURE_VARIANT_ADD(count, mixed)
+{
+	.choice = { { EV_BRANCHES, 3 }, { EV_INSNS, FIXED(0) },
+		    { EV_CYCLES, 1 } },
+};
+
+FIXTURE_VARIANT_ADD(count, any)
+{
+	.choice = { { EV_BRANCHES, VPMC_ANY }, { EV_INSNS, VPMC_ANY },
+		    { EV_CYCLES, VPMC_ANY }, { EV_BRANCHES, VPMC_ANY } },
+};
+
+FIXTURE_VARIANT_ADD(count, one_event)
+{
+	.choice = { { EV_INSNS, VPMC_ANY }, { EV_INSNS, VPMC_ANY },
+		    { EV_INSNS, VPMC_ANY }, { EV_INSNS, VPMC_ANY },
+		    { EV_INSNS, VPMC_ANY } },
+};
+
+FIXTURE_VARIANT_ADD(count, all)
+{
+	.choice = { { EV_INSNS, 0 }, { EV_BRANCHES, 1 }, { EV_INSNS, 2 },
+		    { EV_BRANCHES, 3 }, { EV_INSNS, FIXED(0) },
+		    { EV_CYCLES, FIXED(1) } },
+};
+
+FIXTURE_SETUP(count)
+{
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, set_open(&self->set, variant->choice));
+}
+
+FIXTURE_TEARDOWN(count)
+{
+	set_close(&self->set);
+}
+
+TEST_F(count, alone)
+{
+	uint64_t n;
+
+	ASSERT_EQ(0, set_measure(&self->set, code_nothing, 0, 0));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_NOTHING));
+	for (n = 1; n <= 10000000; n *= 10) {
+		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+		ASSERT_EQ(0, set_measure(&self->set, code_loop, n, 0));
+		EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(n)));
+	}
+}
+
+/* START and STOP go on from where they were. */
+TEST_F(count, in_parts)
+{
+	struct code_count sum = CODE_COUNT(0, 0);
+	struct vpmc_read read;
+	int i;
+
+	for (i = 1; i <= 100; i++) {
+		ASSERT_EQ(0, set_measure(&self->set, code_loop, i, 0));
+		/* not counted */
+		ASSERT_EQ(0, code_loop(1000, 0));
+		sum = code_add(sum, code_add(CODE_MEASURE, CODE_LOOP(i)));
+	}
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+	EXPECT_EQ(0, wrong_sums(&self->set, &read, sum));
+}
+
+TEST_F(count, system_calls)
+{
+	ASSERT_EQ(0, set_measure(&self->set, code_syscalls, 10000, 0));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_SYSCALLS(10000)));
+}
+
+TEST_F(count, sleeps)
+{
+	ASSERT_EQ(0, set_measure(&self->set, code_sleep, (long)&short_time,
+				 100));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_SLEEP(100)));
+	EXPECT_LE(100, page_switches(&self->set));
+}
+
+TEST_F(count, page_faults)
+{
+	const long pages = 2000;
+	struct rusage before, after;
+	void *p = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ASSERT_NE(MAP_FAILED, p);
+	getrusage(RUSAGE_THREAD, &before);
+	ASSERT_EQ(0, set_measure(&self->set, code_touch, (long)p, pages));
+	getrusage(RUSAGE_THREAD, &after);
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_TOUCH(pages)));
+	EXPECT_LE(pages, after.ru_minflt - before.ru_minflt);
+}
+
+TEST_F(count, preemptions)
+{
+	pid_t pid = start_preempter(0, 50000);
+
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 10000000, 0));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(10000000)));
+	EXPECT_LE(100, page_switches(&self->set));
+	EXPECT_EQ(0, stop_disturber(pid));
+}
+
+TEST_F(count, migrations)
+{
+	static const long mask[2] __attribute__((aligned(16))) = { 1, 2 };
+	struct vpmc_read read;
+
+	ASSERT_EQ(0, set_measure(&self->set, code_migrate, (long)mask, 1000));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_MIGRATE(1000)));
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+	EXPECT_EQ(1000, read.migrations);
+}
+
+TEST_F(count, migrated_by_another)
+{
+	pid_t pid = start_migrator(my_tid(), 50000);
+
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 20000000, 0));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(20000000)));
+	EXPECT_LE(100, page_migrations(&self->set));
+	EXPECT_EQ(0, stop_disturber(pid));
+}
+
+/* sigaction() of the C library has a restorer of its own. */
+static int handle(int sig)
+{
+	struct {
+		void (*handler)(int sig);
+		unsigned long flags;
+		void (*restorer)(void);
+		unsigned long mask;
+	} action = {
+		.handler = code_handler,
+		.flags = 0x04000000 /* SA_RESTORER */ | SA_RESTART,
+		.restorer = code_restorer,
+	};
+
+	return syscall(SYS_rt_sigaction, sig, &action, NULL, 8);
+}
+
+TEST_F(count, signals)
+{
+	struct itimerval each_ms = { { 0, 1000 }, { 0, 1000 } }, never = {};
+	const long n = 60000000;
+	sigset_t set;
+
+	ASSERT_EQ(0, wait_for_fine_timers());
+	ASSERT_EQ(0, handle(SIGALRM));
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	ASSERT_EQ(0, sigprocmask(SIG_BLOCK, &set, NULL));
+	ASSERT_EQ(0, setitimer(ITIMER_REAL, &each_ms, NULL));
+	ASSERT_EQ(0, set_measure(&self->set, code_signals, (long)&set, n));
+	ASSERT_EQ(0, setitimer(ITIMER_REAL, &never, NULL));
+	EXPECT_LE(100, code_signals_taken);
+	EXPECT_EQ(0, wrong_after(&self->set,
+				 code_add(CODE_SIGNALS(n),
+					  code_times(CODE_ONE_SIGNAL,
+						     code_signals_taken))));
+}
+
+TEST_F(count, fork)
+{
+	ASSERT_EQ(0, set_measure(&self->set, code_fork, 1000000, 0));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_FORK));
+}
+
+/*
+ * CONTROL without the flag STOPPED starts: what is counted is the rest of
+ * code_measure(), whose first system call it is.
+ */
+TEST_F(count, control_starts)
+{
+	struct vpmc_control *control = &self->set.control;
+	struct code_count turn = CODE_COUNT(2, 1);
+	struct vpmc_read one, two;
+
+	control->flags = 0;
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
+	ASSERT_EQ(0, code_control(self->set.fd, control, 1));
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &one));
+	EXPECT_EQ(VPMC_STATE_STOPPED, one.state);
+	EXPECT_EQ(0, wrong_sums(&self->set, &one, CODE_CONTROL(1)));
+	ASSERT_EQ(0, code_control(self->set.fd, control, 1000));
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &two));
+	EXPECT_EQ(0, wrong_sums(&self->set, &two,
+				code_add(CODE_CONTROL(1),
+					 code_times(turn, 999))));
+}
+
+/* What runs in the child that will become exec_image. */
+static int exec_child(const struct choice *choice, int out)
+{
+	char *argv[] = { "exec_image", NULL };
+	const char *path = exec_image_path();
+	struct set set;
+
+	if (dup2(out, 1) != 1 || set_open(&set, choice) ||
+	    dup2(set.fd, EXEC_FD) != EXEC_FD)
+		return 101;
+	code_measure(EXEC_FD, VPMC_IOC_START, VPMC_IOC_STOP, code_exec,
+		     (long)path, (long)argv);
+	return 102;
+}
+
+struct exec_thread {
+	const struct choice *choice;
+	int out;
+};
+
+static void *exec_thread(void *arg)
+{
+	struct exec_thread *thread = arg;
+
+	_exit(exec_child(thread->choice, thread->out));
+}
+
+static int read_all(int fd, void *buf, size_t size)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	while (done < size) {
+		n = read(fd, (char *)buf + done, size - done);
+		if (n <= 0)
+			return -1;
+		done += n;
+	}
+	return 0;
+}
+
+/* Returns what is wrong with the counts of the image. */
+static int check_exec(const struct set *set, const struct choice *choice,
+		      bool by_thread, struct vpmc_page *page, pid_t *pid)
+{
+	struct exec_thread thread = { .choice = choice };
+	struct vpmc_read read = {};
+	pthread_t pthread;
+	int pipe_fd[2];
+
+	if (pipe(pipe_fd))
+		return -1;
+	*pid = fork();
+	if (!*pid) {
+		close(pipe_fd[0]);
+		thread.out = pipe_fd[1];
+		if (!by_thread)
+			_exit(exec_child(choice, pipe_fd[1]));
+		pthread_create(&pthread, NULL, exec_thread, &thread);
+		pthread_join(pthread, NULL);
+		_exit(103);
+	}
+	close(pipe_fd[1]);
+	if (read_all(pipe_fd[0], &read, sizeof(read)) ||
+	    read_all(pipe_fd[0], page, sizeof(*page)))
+		fprintf(stderr, "# the image wrote too little\n");
+	close(pipe_fd[0]);
+	if (child_status(*pid))
+		return -2;
+	return wrong_sums(set, &read,
+			  code_add(CODE_EXEC_IMAGE,
+				   code_add(CODE_MEASURE_HEAD, CODE_EXEC)));
+}
+
+TEST_F(count, exec)
+{
+	static struct vpmc_page page;
+	pid_t pid;
+
+	EXPECT_EQ(0, check_exec(&self->set, variant->choice, false, &page,
+				&pid));
+	EXPECT_EQ(pid, page.tid);
+	EXPECT_EQ(VPMC_STATE_STOPPED, page.state);
+	EXPECT_EQ(self->set.control.nr_counters, page.nr_counters);
+}
+
+/* The thread that calls execve() becomes the leader. */
+TEST_F(count, exec_by_thread)
+{
+	static struct vpmc_page page;
+	pid_t pid;
+
+	EXPECT_EQ(0, check_exec(&self->set, variant->choice, true, &page,
+				&pid));
+	EXPECT_EQ(pid, page.tid);
+}
+
+TEST_HARNESS_MAIN

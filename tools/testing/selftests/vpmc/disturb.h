@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Processes that disturb the one under test: they preempt it, compete with it
+ * and migrate it.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef DISTURB_H
+#define DISTURB_H
+
+#include "vpmc_test.h"
+
+/*
+ * Shortly after boot, before the kernel trusts the TSC, timers have the
+ * resolution of the tick. Waits for the fine ones, at most a minute.
+ */
+static inline int wait_for_fine_timers(void)
+{
+	const struct timespec ts = { .tv_nsec = 10000000 };
+	struct timespec resolution;
+	int i;
+
+	for (i = 0; i < 6000; i++) {
+		clock_getres(CLOCK_MONOTONIC, &resolution);
+		if (!resolution.tv_sec && resolution.tv_nsec < 1000)
+			return 0;
+		nanosleep(&ts, NULL);
+	}
+	return -1;
+}
+
+/* Forks; the child dies with its parent. Returns as fork() does. */
+static inline pid_t disturber(void)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	return 0;
+}
+
+/*
+ * Takes @cpu for a moment each @ns nanoseconds, whoever has it; with counters
+ * of its own if @choice names some.
+ */
+static inline pid_t start_counting_preempter(int cpu, long ns,
+					     const struct choice *choice)
+{
+	struct timespec ts = { .tv_nsec = ns };
+	pid_t pid = wait_for_fine_timers() ?: disturber();
+	struct set set;
+
+	if (pid)
+		return pid;
+	if (pin(cpu) || set_fifo(10))
+		_exit(1);
+	if (choice && (set_open(&set, choice) ||
+		       vpmc_ioctl(set.fd, VPMC_IOC_START, 0)))
+		_exit(1);
+	for (;;)
+		nanosleep(&ts, NULL);
+}
+
+static inline pid_t start_preempter(int cpu, long ns)
+{
+	return start_counting_preempter(cpu, ns, NULL);
+}
+
+/* Competes for @cpu all the time. */
+static inline pid_t start_competitor(int cpu)
+{
+	pid_t pid = disturber();
+
+	if (pid)
+		return pid;
+	if (pin(cpu))
+		_exit(1);
+	for (;;)
+		code_loop(1000000, 0);
+}
+
+/* Moves thread @tid between the CPUs 0 and 1 each @ns nanoseconds. */
+static inline pid_t start_migrator(pid_t tid, long ns)
+{
+	struct timespec ts = { .tv_nsec = ns };
+	pid_t pid = wait_for_fine_timers() ?: disturber();
+	cpu_set_t mask;
+	int cpu = 0;
+
+	if (pid)
+		return pid;
+	if (set_fifo(20))
+		_exit(1);
+	for (;;) {
+		cpu = !cpu;
+		CPU_ZERO(&mask);
+		CPU_SET(cpu, &mask);
+		if (sched_setaffinity(tid, sizeof(mask), &mask))
+			_exit(1);
+		nanosleep(&ts, NULL);
+	}
+}
+
+/* 0 if the disturber was still at it when it was stopped */
+static inline int stop_disturber(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	return child_status(pid) == KILLED_BY(SIGKILL) ? 0 : -1;
+}
+
+#endif /* DISTURB_H */

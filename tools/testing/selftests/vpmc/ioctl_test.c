@@ -1,0 +1,565 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ioctl() with arguments that are wrong: the error, the reason, and that
+ * nothing has changed.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <stddef.h>
+#include "vpmc_test.h"
+
+/* A page, and where one without access follows. */
+struct area {
+	char *page;
+	char *end;
+};
+
+FIXTURE(ioctl)
+{
+	struct set set;
+	struct vpmc_read read;		/* before */
+	struct vpmc_control control;
+	struct vpmc_page page;
+	struct area none;		/* then a page without access */
+	char *read_only;
+};
+
+static const struct choice two[] = {
+	{ EV_INSNS, FIXED(0) }, { EV_BRANCHES, 1 }, {}
+};
+
+FIXTURE_SETUP(ioctl)
+{
+	ASSERT_EQ(0, set_open(&self->set, two));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &self->read));
+	ASSERT_EQ(0, vpmc_read_control(self->set.fd, &self->control));
+	self->page = *self->set.page;
+
+	self->none.page = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, self->none.page);
+	self->none.end = self->none.page + PAGE;
+	ASSERT_EQ(0, mprotect(self->none.end, PAGE, PROT_NONE));
+	self->read_only = mmap(NULL, PAGE, PROT_READ,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, self->read_only);
+}
+
+/* Whatever the test did: sums, selection and page are what they were. */
+FIXTURE_TEARDOWN(ioctl)
+{
+	struct vpmc_control control;
+	struct vpmc_read read;
+
+	EXPECT_EQ(0, vpmc_read(self->set.fd, &read));
+	EXPECT_EQ(0, memcmp(&self->read, &read, sizeof(read)));
+	EXPECT_EQ(0, vpmc_read_control(self->set.fd, &control));
+	EXPECT_EQ(0, memcmp(&self->control, &control, sizeof(control)));
+	EXPECT_EQ(0, memcmp(&self->page, self->set.page, sizeof(self->page)));
+	set_close(&self->set);
+}
+
+/* The last bytes before the page that cannot be read. */
+static void *at_end(struct area *area, const void *from, size_t size)
+{
+	return memcpy(area->end - size, from, size);
+}
+
+static int try_control(FIXTURE_DATA(ioctl) *self, struct vpmc_control *control)
+{
+	return vpmc_ioctl(self->set.fd, VPMC_IOC_CONTROL, control);
+}
+
+TEST_F(ioctl, unknown_numbers)
+{
+	unsigned int nr;
+
+	for (nr = 0; nr < 256; nr++) {
+		if (nr > _IOC_NR(VPMC_IOC_UNLINK))
+			EXPECT_EQ(-ENOTTY, vpmc_ioctl(self->set.fd,
+				  _IO(VPMC_IOC_MAGIC, nr), 0));
+		EXPECT_EQ(-ENOTTY, vpmc_ioctl(self->set.fd,
+			  _IO(VPMC_IOC_MAGIC + 1, nr), 0));
+		/* With a size or a direction it is another number. */
+		EXPECT_EQ(-ENOTTY, vpmc_ioctl(self->set.fd,
+			  _IOWR(VPMC_IOC_MAGIC, nr, int), 0));
+	}
+}
+
+/* START, STOP, CLEAR and UNLINK take no argument. */
+TEST_F(ioctl, argument_that_must_be_zero)
+{
+	static const unsigned int nr[] = {
+		VPMC_IOC_START, VPMC_IOC_STOP, VPMC_IOC_CLEAR, VPMC_IOC_UNLINK,
+	};
+	struct vpmc_read read = { .size = sizeof(read) };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(nr); i++) {
+		EXPECT_EQ(-EINVAL, vpmc_ioctl(self->set.fd, nr[i], (void *)1));
+		EXPECT_EQ(-EINVAL, vpmc_ioctl(self->set.fd, nr[i], &read));
+	}
+}
+
+/* What every structure has in common: its size, its place, its tail. */
+struct shape {
+	unsigned int nr;
+	size_t size;	/* the kernel's */
+	size_t min;	/* what every version has */
+};
+
+static const struct shape shapes[] = {
+	{ VPMC_IOC_INFO, sizeof(struct vpmc_info), sizeof(struct vpmc_info) },
+	{ VPMC_IOC_READ, sizeof(struct vpmc_read),
+	  offsetof(struct vpmc_read, sum) },
+	{ VPMC_IOC_READ_CONTROL, sizeof(struct vpmc_control),
+	  offsetof(struct vpmc_control, counter) },
+	{ VPMC_IOC_CONTROL, sizeof(struct vpmc_control),
+	  offsetof(struct vpmc_control, counter) },
+};
+
+/* Nothing that could succeed: CONTROL asks for a set that exists already. */
+static void fill(char *buf, const struct shape *shape, uint32_t size)
+{
+	struct vpmc_control control;
+
+	memset(buf, 0, PAGE);
+	if (shape->nr == VPMC_IOC_CONTROL || shape->nr == VPMC_IOC_READ_CONTROL) {
+		control_init(&control, 0);
+		if (shape->nr == VPMC_IOC_CONTROL)
+			control.flags = VPMC_CONTROL_NEW;
+		control.nr_counters = 0;
+		memcpy(buf, &control, sizeof(control));
+	}
+	memcpy(buf, &size, sizeof(size));
+}
+
+/* CONTROL with the flag NEW: EEXIST is its success here. */
+static int good(const struct shape *shape)
+{
+	switch (shape->nr) {
+	case VPMC_IOC_CONTROL:
+		return -EEXIST;
+	case VPMC_IOC_READ_CONTROL:
+	case VPMC_IOC_READ:
+		return -ENOSPC;	/* if there is no room for two counters */
+	}
+	return 0;
+}
+
+TEST_F(ioctl, sizes)
+{
+	char buf[PAGE + 64] __attribute__((aligned(8)));
+	unsigned int i;
+	uint32_t size;
+	int err;
+
+	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
+		const struct shape *shape = &shapes[i];
+
+		for (size = 0; size <= PAGE + 8; size++) {
+			int want = good(shape);
+
+			if (shape->nr == VPMC_IOC_READ &&
+			    size >= shape->min + 2 * sizeof(uint64_t))
+				want = 0;
+			if (size < shape->min)
+				want = -EINVAL;
+			if (size > PAGE)
+				want = -E2BIG;
+			fill(buf, shape, size);
+			memset(buf + PAGE, 0, 64);
+			err = vpmc_ioctl(self->set.fd, shape->nr, buf);
+			ASSERT_EQ(want, err) {
+				TH_LOG("number %u, size %u", shape->nr & 0xff,
+				       size);
+			}
+		}
+		for (size = PAGE * 2; size; size *= 2) {
+			fill(buf, shape, size);
+			ASSERT_EQ(-E2BIG, vpmc_ioctl(self->set.fd, shape->nr,
+						     buf));
+		}
+		fill(buf, shape, ~0U);
+		ASSERT_EQ(-E2BIG, vpmc_ioctl(self->set.fd, shape->nr, buf));
+	}
+}
+
+/* A longer structure: zeros are welcome, anything else is not understood. */
+TEST_F(ioctl, tails)
+{
+	char buf[PAGE] __attribute__((aligned(8)));
+	unsigned int i, at;
+
+	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
+		const struct shape *shape = &shapes[i];
+
+		for (at = shape->size; at < PAGE; at++) {
+			fill(buf, shape, at + 1);
+			buf[at] = 1;
+			ASSERT_EQ(-E2BIG, vpmc_ioctl(self->set.fd, shape->nr,
+						     buf)) {
+				TH_LOG("number %u, byte %u",
+				       shape->nr & 0xff, at);
+			}
+		}
+	}
+}
+
+/* The bytes outside of the size that was given stay as they are. */
+TEST_F(ioctl, writes_within_the_size)
+{
+	char buf[PAGE] __attribute__((aligned(8)));
+	struct vpmc_read *read = (struct vpmc_read *)buf;
+	const size_t size = offsetof(struct vpmc_read, sum[2]);
+	unsigned int i;
+
+	memset(buf, 0x5a, sizeof(buf));
+	memset(buf, 0, size);
+	read->size = size;
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_READ, read));
+	EXPECT_EQ(size, read->size);
+	EXPECT_EQ(0, memcmp(read->sum, self->read.sum, 2 * sizeof(uint64_t)));
+	for (i = size; i < sizeof(buf); i++)
+		ASSERT_EQ(0x5a, buf[i]);
+}
+
+TEST_F(ioctl, pointers)
+{
+	unsigned int i, n;
+
+	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
+		const struct shape *shape = &shapes[i];
+		char buf[PAGE + 8] __attribute__((aligned(8)));
+		int fd = self->set.fd;
+
+		ASSERT_EQ(-EFAULT, vpmc_ioctl(fd, shape->nr, NULL));
+		ASSERT_EQ(-EFAULT, vpmc_ioctl(fd, shape->nr, (void *)1));
+		ASSERT_EQ(-EFAULT, vpmc_ioctl(fd, shape->nr, (void *)-PAGE));
+		ASSERT_EQ(-EFAULT, vpmc_ioctl(fd, shape->nr, self->none.end));
+
+		/* Only a part of it can be read. */
+		fill(buf, shape, shape->size);
+		for (n = 1; n < shape->size; n += n < 64 ? 1 : 37) {
+			ASSERT_EQ(-EFAULT,
+				  vpmc_ioctl(fd, shape->nr,
+					     at_end(&self->none, buf, n))) {
+				TH_LOG("number %u, %u bytes",
+				       shape->nr & 0xff, n);
+			}
+		}
+		/* It cannot be written: not one byte is taken as read. */
+		ASSERT_EQ(0, mprotect(self->read_only, PAGE,
+				      PROT_READ | PROT_WRITE));
+		fill(self->read_only, shape, shape->size);
+		ASSERT_EQ(0, mprotect(self->read_only, PAGE, PROT_READ));
+		ASSERT_EQ(-EFAULT, vpmc_ioctl(fd, shape->nr, self->read_only));
+	}
+}
+
+/* No alignment is asked for. */
+TEST_F(ioctl, misaligned)
+{
+	char buf[PAGE], *p;
+	struct vpmc_read read;
+	unsigned int i;
+
+	for (i = 1; i < 8; i++) {
+		memset(buf, 0, sizeof(buf));
+		p = (char *)(((uintptr_t)buf + 7) & ~7UL) + i;
+		read = (struct vpmc_read){ .size = sizeof(read) };
+		memcpy(p, &read, sizeof(read));
+		EXPECT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_READ, p));
+		EXPECT_EQ(0, memcmp(p, &self->read, sizeof(read)));
+	}
+}
+
+TEST_F(ioctl, flags)
+{
+	struct vpmc_control control;
+	struct vpmc_info info;
+	struct vpmc_read read;
+	unsigned int bit;
+
+	for (bit = 0; bit < 32; bit++) {
+		memset(&info, 0, sizeof(info));
+		info.size = sizeof(info);
+		info.flags = 1U << bit;
+		EXPECT_EQ(-EINVAL, vpmc_ioctl(self->set.fd, VPMC_IOC_INFO,
+					      &info));
+		memset(&read, 0, sizeof(read));
+		read.size = sizeof(read);
+		read.flags = 1U << bit;
+		EXPECT_EQ(-EINVAL, vpmc_ioctl(self->set.fd, VPMC_IOC_READ,
+					      &read));
+		control_init(&control, 1U << bit);
+		EXPECT_EQ(-EINVAL, vpmc_ioctl(self->set.fd,
+					      VPMC_IOC_READ_CONTROL, &control));
+		if ((1U << bit) & (VPMC_CONTROL_NEW | VPMC_CONTROL_STOPPED))
+			continue;
+		EXPECT_EQ(-EINVAL, try_control(self, &control));
+	}
+}
+
+TEST_F(ioctl, reserved_fields)
+{
+	struct vpmc_control control;
+	struct vpmc_read read;
+	int i;
+
+	memset(&read, 0, sizeof(read));
+	read.size = sizeof(read);
+	read.reserved = 1;
+	EXPECT_EQ(-EINVAL, vpmc_ioctl(self->set.fd, VPMC_IOC_READ, &read));
+	for (i = 0; i < ARRAY_SIZE(control.reserved); i++) {
+		control_init(&control, 0);
+		control.reserved[i] = 1U << 31;
+		EXPECT_EQ(-EINVAL, try_control(self, &control));
+		EXPECT_EQ(-EINVAL, vpmc_ioctl(self->set.fd,
+					      VPMC_IOC_READ_CONTROL, &control));
+	}
+}
+
+TEST_F(ioctl, number_of_counters)
+{
+	struct vpmc_control control;
+	uint32_t n;
+
+	/* More than the structure holds. */
+	for (n = 1; n <= VPMC_MAX_COUNTERS; n++) {
+		control_init(&control, 0);
+		control.nr_counters = n;
+		control.size = offsetof(struct vpmc_control, counter[n]) - 1;
+		EXPECT_EQ(-EINVAL, try_control(self, &control));
+		EXPECT_EQ(-EINVAL, vpmc_ioctl(self->set.fd,
+					      VPMC_IOC_READ_CONTROL, &control));
+	}
+	for (n = VPMC_MAX_COUNTERS + 1; n; n *= 2) {
+		control_init(&control, 0);
+		control.nr_counters = n;
+		EXPECT_EQ(-EINVAL, try_control(self, &control));
+		EXPECT_EQ(-EINVAL, vpmc_ioctl(self->set.fd,
+					      VPMC_IOC_READ_CONTROL, &control));
+	}
+	/* READ_CONTROL: not enough room; says how much it takes. */
+	for (n = 0; n < 2; n++) {
+		control_init(&control, 0);
+		control.nr_counters = n;
+		EXPECT_EQ(-ENOSPC, vpmc_ioctl(self->set.fd,
+					      VPMC_IOC_READ_CONTROL, &control));
+		EXPECT_EQ(2, control.nr_counters);
+		EXPECT_EQ(0, control.counter[0].evtsel);
+	}
+}
+
+/* A counter that is refused, beside a good one before and after it. */
+static void refused(struct __test_metadata *_metadata,
+		    FIXTURE_DATA(ioctl) *self, const struct vpmc_counter *bad,
+		    int err, uint32_t reason)
+{
+	struct vpmc_control control;
+	unsigned int at, flags;
+
+	for (flags = 0; flags <= VPMC_CONTROL_STOPPED;
+	     flags += VPMC_CONTROL_STOPPED) {
+		for (at = 0; at < 3; at++) {
+			control_init(&control, flags);
+			control_add(&control, EV_INSNS, FIXED(0));
+			control_add(&control, EV_INSNS, 3);
+			control_add(&control, EV_BRANCHES, VPMC_ANY);
+			control.counter[at] = *bad;
+			control.bad_counter = 99;
+			control.reason = 99;
+			EXPECT_EQ(err, try_control(self, &control));
+			EXPECT_EQ(reason, control.reason) {
+				TH_LOG("evtsel %#llx index %#x",
+				       (unsigned long long)bad->evtsel,
+				       bad->index);
+			}
+			EXPECT_EQ(at, control.bad_counter);
+		}
+	}
+}
+
+static void evtsel_refused(struct __test_metadata *_metadata,
+			   FIXTURE_DATA(ioctl) *self, uint64_t evtsel, int err,
+			   uint32_t reason)
+{
+	struct vpmc_counter bad = { .evtsel = evtsel, .index = 2 };
+
+	refused(_metadata, self, &bad, err, reason);
+}
+
+TEST_F(ioctl, reserved_bits)
+{
+	const uint64_t allowed = 0xffffULL | 1 << 16 | 1 << 17 | 1 << 18 |
+				 1 << 20 | 1 << 22 | 1 << 23 | 0xffULL << 24;
+	unsigned int bit;
+
+	/* 19 is pin control, 21 AnyThread: both harm others. */
+	for (bit = 0; bit < 64; bit++) {
+		if (allowed & 1ULL << bit)
+			continue;
+		evtsel_refused(_metadata, self, EV_INSNS | 1ULL << bit, -EINVAL,
+			       VPMC_REASON_RESERVED_BIT);
+	}
+}
+
+TEST_F(ioctl, reserved_counter_fields)
+{
+	struct vpmc_counter bad = { .evtsel = EV_INSNS, .index = 2 };
+
+	bad.flags = 1;
+	refused(_metadata, self, &bad, -EINVAL, VPMC_REASON_RESERVED_FIELD);
+	bad.flags = 1U << 31;
+	refused(_metadata, self, &bad, -EINVAL, VPMC_REASON_RESERVED_FIELD);
+	bad.flags = 0;
+	bad.period = 1000;
+	refused(_metadata, self, &bad, -EINVAL, VPMC_REASON_RESERVED_FIELD);
+	bad.period = 0;
+	bad.reserved = 1ULL << 63;
+	refused(_metadata, self, &bad, -EINVAL, VPMC_REASON_RESERVED_FIELD);
+}
+
+TEST_F(ioctl, no_mode)
+{
+	evtsel_refused(_metadata, self, 0xc0, -EINVAL, VPMC_REASON_NO_MODE);
+	evtsel_refused(_metadata, self, 0x5000c0, -EINVAL, VPMC_REASON_NO_MODE);
+}
+
+TEST_F(ioctl, bad_index)
+{
+	struct vpmc_counter bad = { .evtsel = EV_INSNS };
+	struct vpmc_info info;
+	unsigned int i;
+
+	ASSERT_EQ(0, vpmc_info(self->set.fd, &info));
+	const uint32_t index[] = {
+		info.nr_gp, 31, 32, 63, 64, FIXED(info.nr_fixed), FIXED(31),
+		FIXED(32), FIXED(64), 0x20000000, 0x80000000, 0xfffffffe,
+		FIXED(0) | 0x80000000,
+	};
+
+	for (i = 0; i < ARRAY_SIZE(index); i++) {
+		bad.index = index[i];
+		refused(_metadata, self, &bad, -EINVAL, VPMC_REASON_BAD_INDEX);
+	}
+}
+
+TEST_F(ioctl, index_taken)
+{
+	struct vpmc_control control;
+
+	control_init(&control, 0);
+	control_add(&control, EV_INSNS, 1);
+	control_add(&control, EV_BRANCHES, 0);
+	control_add(&control, EV_BRANCHES, 1);
+	EXPECT_EQ(-EINVAL, try_control(self, &control));
+	EXPECT_EQ(VPMC_REASON_INDEX_TAKEN, control.reason);
+	EXPECT_EQ(2, control.bad_counter);
+	control_init(&control, 0);
+	control_add(&control, EV_INSNS, FIXED(0));
+	control_add(&control, EV_INSNS, FIXED(0));
+	EXPECT_EQ(-EINVAL, try_control(self, &control));
+	EXPECT_EQ(VPMC_REASON_INDEX_TAKEN, control.reason);
+	EXPECT_EQ(1, control.bad_counter);
+}
+
+TEST_F(ioctl, wrong_event)
+{
+	struct vpmc_counter bad = { .evtsel = EV_BRANCHES, .index = FIXED(1) };
+
+	refused(_metadata, self, &bad, -EINVAL, VPMC_REASON_WRONG_EVENT);
+	bad.evtsel = EV_INSNS;
+	refused(_metadata, self, &bad, -EINVAL, VPMC_REASON_WRONG_EVENT);
+	/* A fixed counter has no edge detection, inversion or mask. */
+	bad.evtsel = EV_CYCLES | 1 << 18;
+	refused(_metadata, self, &bad, -EINVAL, VPMC_REASON_WRONG_EVENT);
+	bad.evtsel = EV_CYCLES | 1 << 23;
+	refused(_metadata, self, &bad, -EINVAL, VPMC_REASON_WRONG_EVENT);
+	bad.evtsel = EV_CYCLES | 1 << 24;
+	refused(_metadata, self, &bad, -EINVAL, VPMC_REASON_WRONG_EVENT);
+}
+
+TEST_F(ioctl, extra_msr)
+{
+	evtsel_refused(_metadata, self, 0x101b7, -EOPNOTSUPP,
+		       VPMC_REASON_EXTRA_MSR);
+	evtsel_refused(_metadata, self, 0x101bb, -EOPNOTSUPP,
+		       VPMC_REASON_EXTRA_MSR);
+}
+
+/* The sixth event that no fixed counter counts, where four others are. */
+TEST_F(ioctl, no_counter)
+{
+	struct vpmc_control control;
+	struct vpmc_info info;
+	unsigned int i;
+
+	ASSERT_EQ(0, vpmc_info(self->set.fd, &info));
+	control_init(&control, 0);
+	for (i = 0; i <= info.nr_gp; i++)
+		control_add(&control, EV_BRANCHES, VPMC_ANY);
+	EXPECT_EQ(-ENOSPC, try_control(self, &control));
+	EXPECT_EQ(VPMC_REASON_NO_COUNTER, control.reason);
+	EXPECT_EQ(info.nr_gp, control.bad_counter);
+}
+
+TEST_F(ioctl, too_many)
+{
+	struct vpmc_control control;
+	struct vpmc_info info;
+	unsigned int i;
+
+	ASSERT_EQ(0, vpmc_info(self->set.fd, &info));
+	control_init(&control, 0);
+	for (i = 0; i <= info.nr_gp + info.nr_fixed; i++)
+		control_add(&control, EV_INSNS, VPMC_ANY);
+	EXPECT_EQ(-ENOSPC, try_control(self, &control));
+	EXPECT_EQ(VPMC_REASON_TOO_MANY, control.reason);
+	EXPECT_EQ(control.nr_counters, control.bad_counter);
+}
+
+/* For another user than root, with perf's default of paranoia. */
+TEST_F(ioctl, kernel_mode)
+{
+	struct vpmc_control control;
+	pid_t pid;
+	FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "w");
+
+	ASSERT_NE(NULL, file);
+	fputs("2\n", file);
+	ASSERT_EQ(0, fclose(file));
+	pid = fork();
+	if (!pid) {
+		struct set set;
+
+		if (setgid(1000) || setuid(1000) || set_open(&set, two))
+			_exit(1);
+		control_init(&control, 0);
+		control_add(&control, EV_INSNS, 0);
+		control_add(&control, 0x300c4, 1);
+		if (vpmc_ioctl(set.fd, VPMC_IOC_CONTROL, &control) != -EACCES)
+			_exit(2);
+		if (control.reason != VPMC_REASON_KERNEL_MODE)
+			_exit(3);
+		/* One's own user mode is everybody's. */
+		control.counter[1].evtsel = 0x100c4;
+		_exit(vpmc_ioctl(set.fd, VPMC_IOC_CONTROL, &control) ? 4 : 0);
+	}
+	EXPECT_EQ(0, child_status(pid));
+}
+
+TEST_F(ioctl, new_with_a_set)
+{
+	struct vpmc_control control;
+
+	control_init(&control, VPMC_CONTROL_NEW);
+	control_add(&control, EV_INSNS, VPMC_ANY);
+	control.reason = 99;
+	EXPECT_EQ(-EEXIST, try_control(self, &control));
+	EXPECT_EQ(VPMC_REASON_NONE, control.reason);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * From attach to exit: fork, threads, STOP and START, and that nothing is left
+ * behind.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "vpmc_test.h"
+
+static const struct choice two[] = {
+	{ EV_INSNS, FIXED(0) }, { EV_BRANCHES, 0 }, {}
+};
+
+static uint32_t holder(void)
+{
+	struct vpmc_info info;
+	int fd = open(THREAD_FILE, O_RDWR);
+	int err = vpmc_info(fd, &info);
+
+	close(fd);
+	return err ? ~0U : info.holder;
+}
+
+/* A set lives without descriptor and mapping, and can be found again. */
+TEST(closed_and_opened_again)
+{
+	struct vpmc_control control;
+	struct set set, again;
+
+	ASSERT_EQ(0, set_open(&set, two));
+	again = set;
+	ASSERT_EQ(0, set_measure(&set, code_loop, 1000, 0));
+	ASSERT_EQ(0, munmap(set.page, PAGE));
+	ASSERT_EQ(0, close(set.fd));
+	EXPECT_EQ(VPMC_HOLDER_VPMC, holder());
+	again.fd = vpmc_open();
+	ASSERT_LE(0, again.fd);
+	ASSERT_EQ(0, vpmc_read_control(again.fd, &control));
+	EXPECT_EQ(2, control.nr_counters);
+	EXPECT_EQ(0, wrong_after(&again, CODE_LOOP(1000)));
+}
+
+/* START of what runs and STOP of what stands do nothing. */
+TEST(start_and_stop_twice)
+{
+	struct vpmc_read read, again;
+	struct set set;
+
+	ASSERT_EQ(0, set_open(&set, two));
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_STOP, 0));
+	EXPECT_EQ(VPMC_STATE_STOPPED, set.page->state);
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_START, 0));
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_STOP, 0));
+	ASSERT_EQ(0, vpmc_read(set.fd, &read));
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_STOP, 0));
+	ASSERT_EQ(0, vpmc_read(set.fd, &again));
+	EXPECT_EQ(0, memcmp(&read, &again, sizeof(read)));
+	/* With START before it, code_measure()'s own does nothing. */
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_CLEAR, 0));
+	ASSERT_EQ(0, set_measure(&set, code_loop, 1000, 0));
+	EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(1000)));
+}
+
+/* CLEAR: from zero, running or not; what was counted before is gone. */
+TEST(clear)
+{
+	struct vpmc_read read;
+	struct set set;
+	unsigned int i;
+
+	ASSERT_EQ(0, set_open(&set, two));
+	for (i = 0; i < 10; i++) {
+		ASSERT_EQ(0, set_measure(&set, code_loop, 100, 0));
+		EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(100)));
+		ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_CLEAR, 0));
+		ASSERT_EQ(0, vpmc_read(set.fd, &read));
+		EXPECT_EQ(0, wrong_sums(&set, &read, CODE_COUNT(0, 0)));
+		EXPECT_EQ(0, read.ticks);
+		EXPECT_EQ(VPMC_STATE_STOPPED, read.state);
+	}
+	/* Running: what counts is what comes after the system call. */
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_START, 0));
+	code_loop(1000000, 0);
+	ASSERT_EQ(0, code_measure(set.fd, VPMC_IOC_CLEAR, VPMC_IOC_STOP,
+				  code_loop, 100, 0));
+	EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(100)));
+}
+
+/* UNLINK settles, too. */
+TEST(unlink_settles)
+{
+	struct vpmc_read read;
+	struct set set;
+
+	ASSERT_EQ(0, set_open(&set, two));
+	ASSERT_EQ(0, code_measure(set.fd, VPMC_IOC_START, VPMC_IOC_UNLINK,
+				  code_loop, 4321, 0));
+	ASSERT_EQ(0, vpmc_read(set.fd, &read));
+	EXPECT_EQ(VPMC_STATE_UNLINKED, read.state);
+	EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(4321)));
+	EXPECT_EQ(VPMC_HOLDER_NONE, holder());
+}
+
+/* A set replaced by another: the old sums are gone, the new ones are exact. */
+TEST(reprogrammed)
+{
+	static const struct choice other[] = {
+		{ EV_BRANCHES, 3 }, { EV_CYCLES, FIXED(1) }, { EV_INSNS, 0 }, {}
+	};
+	struct set set;
+	unsigned int i;
+
+	ASSERT_EQ(0, set_open(&set, two));
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(0, set_measure(&set, code_loop, 100 + i, 0));
+		EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(100 + i)));
+		ASSERT_EQ(0, set_program(&set, i & 1 ? two : other));
+		EXPECT_EQ(set.control.nr_counters, set.page->nr_counters);
+	}
+	/* While it runs. */
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_START, 0));
+	ASSERT_EQ(0, set_program(&set, other));
+	EXPECT_EQ(VPMC_STATE_STOPPED, set.page->state);
+	ASSERT_EQ(0, set_measure(&set, code_loop, 5, 0));
+	EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(5)));
+}
+
+/* Exit of a thread whose counters run: the sums have what it executed. */
+static void *counting_thread(void *arg)
+{
+	struct set *set = arg;
+
+	if (set_open(set, two) || vpmc_ioctl(set->fd, VPMC_IOC_START, 0))
+		return (void *)1;
+	code_loop(1000000, 0);
+	return NULL;
+}
+
+TEST(thread_exit)
+{
+	struct vpmc_read read;
+	pthread_t thread;
+	struct set set;
+	void *err;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, counting_thread, &set));
+	ASSERT_EQ(0, pthread_join(thread, &err));
+	ASSERT_EQ(NULL, err);
+	ASSERT_EQ(0, vpmc_read(set.fd, &read));
+	EXPECT_EQ(VPMC_STATE_EXITED, read.state);
+	EXPECT_LE(CODE_LOOP(1000000).insns, read.sum[0]);
+	EXPECT_GT(CODE_LOOP(1010000).insns, read.sum[0]);
+	EXPECT_LT(0, read.ticks);
+	/* The page is still mapped here, and says so. */
+	EXPECT_EQ(VPMC_STATE_EXITED, set.page->state);
+	EXPECT_EQ(read.sum[0], set.page->slot[0].base);
+	EXPECT_EQ(VPMC_HOLDER_NONE, holder());
+	EXPECT_EQ(0, munmap(set.page, PAGE));
+}
+
+/* The parent reads what a child counted until it was killed. */
+TEST(killed_child)
+{
+	int fds[2], i;
+	pid_t pid;
+
+	for (i = 0; i < 20; i++) {
+		struct set set;
+		char byte;
+
+		ASSERT_EQ(0, pipe(fds));
+		pid = fork();
+		if (!pid) {
+			if (set_open(&set, two) ||
+			    vpmc_ioctl(set.fd, VPMC_IOC_START, 0) ||
+			    write(fds[1], "", 1) != 1)
+				_exit(1);
+			for (;;)
+				code_loop(1000, 0);
+		}
+		ASSERT_EQ(1, read(fds[0], &byte, 1));
+		EXPECT_EQ(VPMC_HOLDER_VPMC, holder());
+		kill(pid, SIGKILL);
+		EXPECT_EQ(KILLED_BY(SIGKILL), child_status(pid));
+		EXPECT_EQ(VPMC_HOLDER_NONE, holder());
+		close(fds[0]);
+		close(fds[1]);
+	}
+}
+
+/* fork() in the middle: parent and child each have what is theirs. */
+TEST(fork_has_no_counters)
+{
+	struct vpmc_read read;
+	struct set set;
+	pid_t pid;
+
+	ASSERT_EQ(0, set_open(&set, two));
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_START, 0));
+	pid = fork();
+	if (!pid) {
+		int fd = open(THREAD_FILE, O_RDWR);
+
+		if (vpmc_read(fd, &read) != -ENOENT)
+			_exit(1);
+		if (set_open(&set, two) ||
+		    set_measure(&set, code_loop, 777, 0) ||
+		    wrong_after(&set, CODE_LOOP(777)))
+			_exit(2);
+		_exit(0);
+	}
+	EXPECT_EQ(0, child_status(pid));
+	EXPECT_EQ(VPMC_STATE_RUNNING, set.page->state);
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_STOP, 0));
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_CLEAR, 0));
+	ASSERT_EQ(0, set_measure(&set, code_fork, 1000, 0));
+	EXPECT_EQ(0, wrong_after(&set, CODE_FORK));
+}
+
+static long free_kb(void)
+{
+	char line[128];
+	long kb = -1;
+	FILE *file = fopen("/proc/meminfo", "r");
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "MemFree: %ld kB", &kb) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return kb;
+}
+
+static void *short_thread(void *arg)
+{
+	struct set set;
+
+	if (set_open(&set, two) || set_measure(&set, code_loop, 3, 0) ||
+	    wrong_after(&set, CODE_LOOP(3)))
+		return (void *)1;
+	munmap(set.page, PAGE);
+	close(set.fd);
+	return NULL;
+}
+
+static int cycles(int n)
+{
+	pthread_t thread;
+	void *err;
+
+	while (n--)
+		if (pthread_create(&thread, NULL, short_thread, NULL) ||
+		    pthread_join(thread, &err) || err)
+			return -1;
+	return 0;
+}
+
+/*
+ * After 1,000 cycles in which everything finds its place, 4,000 more cost
+ * nothing: a page or an object of 256 bytes lost in each would be seen.
+ */
+TEST(no_leak)
+{
+	long before, after;
+
+	ASSERT_EQ(0, cycles(1000));
+	before = free_kb();
+	ASSERT_LT(0, before);
+	ASSERT_EQ(0, cycles(4000));
+	after = free_kb();
+	EXPECT_GT(4000 / 4, before - after) {
+		TH_LOG("%ld kB less", before - after);
+	}
+	EXPECT_EQ(VPMC_HOLDER_NONE, holder());
+}
+
+/* CONTROL again and again, by a thread whose selection is shared or not. */
+TEST(no_leak_of_selections)
+{
+	static const struct choice other[] = { { EV_BRANCHES, 3 }, {} };
+	long before = 0, after;
+	struct set set;
+	int i;
+
+	ASSERT_EQ(0, set_open(&set, two));
+	for (i = 0; i < 20000; i++) {
+		if (i == 4000)
+			before = free_kb();
+		ASSERT_EQ(0, set_program(&set, i & 1 ? two : other));
+	}
+	after = free_kb();
+	EXPECT_GT(16000 / 16, before - after) {
+		TH_LOG("%ld kB less", before - after);
+	}
+}
+
+TEST_HARNESS_MAIN

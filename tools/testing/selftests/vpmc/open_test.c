@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who may open which file, what a descriptor is good for, and in whose hands.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "vpmc_test.h"
+
+static const struct choice insns[] = { { EV_INSNS, 0 }, {} };
+
+static int open_error(const char *path, int flags)
+{
+	int fd = open(path, flags, 0);
+
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+/* Without counters, and not asked to make some: INFO and nothing else. */
+TEST(info_alone)
+{
+	struct vpmc_control control;
+	struct vpmc_info info;
+	struct vpmc_read sums;
+	struct set set;
+	char byte;
+	int fd;
+
+	fd = open(THREAD_FILE, O_RDWR);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(0, vpmc_info(fd, &info));
+	EXPECT_EQ(VPMC_ABI_VERSION, info.version);
+	EXPECT_EQ(PAGE, info.map_size);
+	EXPECT_EQ(-ENOENT, vpmc_read(fd, &sums));
+	EXPECT_EQ(-ENOENT, vpmc_read_control(fd, &control));
+	set.fd = fd;
+	EXPECT_EQ(-ENOENT, set_program(&set, insns));
+	EXPECT_EQ(-ENOENT, vpmc_ioctl(fd, VPMC_IOC_START, 0));
+	EXPECT_EQ(-ENOENT, vpmc_ioctl(fd, VPMC_IOC_STOP, 0));
+	EXPECT_EQ(-ENOENT, vpmc_ioctl(fd, VPMC_IOC_CLEAR, 0));
+	EXPECT_EQ(-ENOENT, vpmc_ioctl(fd, VPMC_IOC_UNLINK, 0));
+	EXPECT_EQ(-1, read(fd, &byte, 1));
+	EXPECT_EQ(ENOENT, errno);
+	/* Counters that come later are another open's. */
+	ASSERT_LE(0, vpmc_open());
+	EXPECT_EQ(-ENOENT, vpmc_read(fd, &sums));
+	close(fd);
+	fd = open(THREAD_FILE, O_RDONLY);
+	EXPECT_EQ(0, vpmc_read(fd, &sums));
+	EXPECT_EQ(VPMC_STATE_EMPTY, sums.state);
+}
+
+TEST(never_programmed)
+{
+	struct vpmc_control control;
+	struct vpmc_read read;
+	int fd = vpmc_open();
+
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(-ENODATA, vpmc_ioctl(fd, VPMC_IOC_START, 0));
+	EXPECT_EQ(-ENODATA, vpmc_ioctl(fd, VPMC_IOC_STOP, 0));
+	EXPECT_EQ(-ENODATA, vpmc_ioctl(fd, VPMC_IOC_CLEAR, 0));
+	EXPECT_EQ(0, vpmc_read(fd, &read));
+	EXPECT_EQ(VPMC_STATE_EMPTY, read.state);
+	EXPECT_EQ(0, read.nr_counters);
+	EXPECT_EQ(my_tid(), read.tid);
+	EXPECT_EQ(0, read.ticks);
+	EXPECT_EQ(0, vpmc_read_control(fd, &control));
+	EXPECT_EQ(0, control.nr_counters);
+}
+
+/* The four names of a thread's file, and the same counters behind them. */
+TEST(names)
+{
+	struct vpmc_control control;
+	struct set set;
+	char path[64];
+	int fd, i;
+
+	ASSERT_EQ(0, set_open(&set, insns));
+	for (i = 0; i < 5; i++) {
+		switch (i) {
+		case 0:
+			strcpy(path, "/proc/self/perfctr");
+			break;
+		case 1:
+			strcpy(path, "/proc/thread-self/perfctr");
+			break;
+		case 2:
+			sprintf(path, "/proc/%d/perfctr", getpid());
+			break;
+		case 3:
+			sprintf(path, "/proc/self/task/%d/perfctr", my_tid());
+			break;
+		case 4:
+			sprintf(path, "/proc/%d/task/%d/perfctr", getpid(),
+				my_tid());
+			break;
+		}
+		fd = open(path, O_RDWR);
+		ASSERT_LE(0, fd) {
+			TH_LOG("%s: %s", path, strerror(errno));
+		}
+		EXPECT_EQ(0, vpmc_read_control(fd, &control));
+		EXPECT_EQ(1, control.nr_counters);
+		close(fd);
+	}
+}
+
+/* The VFS answers before us: the file exists. */
+TEST(exclusive)
+{
+	EXPECT_EQ(-EEXIST, open_error(THREAD_FILE, O_RDWR | O_CREAT | O_EXCL));
+}
+
+TEST(read_only_descriptor)
+{
+	struct vpmc_read before, read;
+	struct set set, reader;
+
+	ASSERT_EQ(0, set_open(&set, insns));
+	ASSERT_EQ(0, set_measure(&set, code_loop, 100, 0));
+	ASSERT_EQ(0, vpmc_read(set.fd, &before));
+	reader.fd = open(THREAD_FILE, O_RDONLY);
+	ASSERT_LE(0, reader.fd);
+	EXPECT_EQ(-EBADF, set_program(&reader, insns));
+	EXPECT_EQ(-EBADF, vpmc_ioctl(reader.fd, VPMC_IOC_START, 0));
+	EXPECT_EQ(-EBADF, vpmc_ioctl(reader.fd, VPMC_IOC_STOP, 0));
+	EXPECT_EQ(-EBADF, vpmc_ioctl(reader.fd, VPMC_IOC_CLEAR, 0));
+	EXPECT_EQ(-EBADF, vpmc_ioctl(reader.fd, VPMC_IOC_UNLINK, 0));
+	EXPECT_EQ(0, vpmc_read(reader.fd, &read));
+	EXPECT_EQ(0, memcmp(&before, &read, sizeof(read)));
+}
+
+/* Another process's files are closed; root is no exception, yet. */
+TEST(other_process)
+{
+	char path[64];
+	pid_t parent = getpid(), pid;
+	struct set set;
+
+	ASSERT_EQ(0, set_open(&set, insns));
+	pid = fork();
+	if (!pid) {
+		sprintf(path, "/proc/%d/perfctr", parent);
+		if (open_error(path, O_RDWR) != -EACCES ||
+		    open_error(path, O_RDONLY) != -EACCES ||
+		    open_error(path, O_RDWR | O_CREAT) != -EACCES)
+			_exit(1);
+		sprintf(path, "/proc/%d/task/%d/perfctr", parent, parent);
+		_exit(open_error(path, O_RDONLY) != -EACCES ? 2 : 0);
+	}
+	EXPECT_EQ(0, child_status(pid));
+	EXPECT_EQ(-EACCES, open_error("/proc/1/perfctr", O_RDWR | O_CREAT));
+}
+
+/* A descriptor that another process got: it reads, and changes nothing. */
+TEST(descriptor_in_a_child)
+{
+	struct vpmc_read before, after;
+	struct set set;
+	pid_t pid;
+
+	ASSERT_EQ(0, set_open(&set, insns));
+	ASSERT_EQ(0, set_measure(&set, code_loop, 100, 0));
+	ASSERT_EQ(0, vpmc_read(set.fd, &before));
+	pid = fork();
+	if (!pid) {
+		struct vpmc_read read;
+		int i;
+
+		static const unsigned int change[] = {
+			VPMC_IOC_START, VPMC_IOC_STOP, VPMC_IOC_CLEAR,
+			VPMC_IOC_UNLINK,
+		};
+
+		for (i = 0; i < ARRAY_SIZE(change); i++)
+			if (vpmc_ioctl(set.fd, change[i], 0) != -EPERM)
+				_exit(1);
+		if (set_program(&set, insns) != -EPERM)
+			_exit(2);
+		if (vpmc_read(set.fd, &read) ||
+		    memcmp(&read, &before, sizeof(read)))
+			_exit(3);
+		/* The child itself has no counters. */
+		set.fd = open(THREAD_FILE, O_RDWR);
+		_exit(vpmc_read(set.fd, &read) != -ENOENT ? 4 : 0);
+	}
+	EXPECT_EQ(0, child_status(pid));
+	ASSERT_EQ(0, vpmc_read(set.fd, &after));
+	EXPECT_EQ(0, memcmp(&before, &after, sizeof(after)));
+}
+
+TEST(after_unlink)
+{
+	struct vpmc_control control;
+	struct vpmc_read before, read;
+	struct set set, next;
+
+	ASSERT_EQ(0, set_open(&set, insns));
+	ASSERT_EQ(0, set_measure(&set, code_loop, 100, 0));
+	ASSERT_EQ(0, vpmc_read(set.fd, &before));
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_UNLINK, 0));
+	before.state = VPMC_STATE_UNLINKED;
+	ASSERT_EQ(0, vpmc_read(set.fd, &read));
+	EXPECT_EQ(0, memcmp(&before, &read, sizeof(read)));
+	EXPECT_EQ(0, vpmc_read_control(set.fd, &control));
+	EXPECT_EQ(1, control.nr_counters);
+	EXPECT_EQ(EV_INSNS, control.counter[0].evtsel);
+	EXPECT_EQ(-ESRCH, set_program(&set, insns));
+	EXPECT_EQ(-ESRCH, vpmc_ioctl(set.fd, VPMC_IOC_START, 0));
+	EXPECT_EQ(-ESRCH, vpmc_ioctl(set.fd, VPMC_IOC_STOP, 0));
+	EXPECT_EQ(-ESRCH, vpmc_ioctl(set.fd, VPMC_IOC_CLEAR, 0));
+	EXPECT_EQ(-ESRCH, vpmc_ioctl(set.fd, VPMC_IOC_UNLINK, 0));
+	/* What comes next is something new. */
+	ASSERT_EQ(0, set_open(&next, insns));
+	ASSERT_EQ(0, set_measure(&next, code_loop, 7, 0));
+	EXPECT_EQ(0, wrong_after(&next, CODE_LOOP(7)));
+	ASSERT_EQ(0, vpmc_read(set.fd, &read));
+	EXPECT_EQ(0, memcmp(&before, &read, sizeof(read)));
+}
+
+/* Threads of one group: each file is its own thread's, all may open all. */
+struct peer {
+	pthread_t thread;
+	pid_t tid;
+	int fd;			/* of the peer's counters */
+	volatile int go;
+	int wrong;
+};
+
+static void *peer_thread(void *arg)
+{
+	struct peer *peer = arg;
+	struct set set;
+
+	peer->wrong = 1;
+	if (set_open(&set, insns))
+		return NULL;
+	peer->fd = set.fd;
+	__atomic_store_n(&peer->tid, my_tid(), __ATOMIC_RELEASE);
+	while (!peer->go)
+		sched_yield();
+	peer->wrong = set_measure(&set, code_loop, 12345, 0) ||
+		      wrong_after(&set, CODE_LOOP(12345));
+	munmap(set.page, PAGE);
+	return NULL;
+}
+
+static int start_peer(struct peer *peer)
+{
+	memset(peer, 0, sizeof(*peer));
+	if (pthread_create(&peer->thread, NULL, peer_thread, peer))
+		return -1;
+	while (!__atomic_load_n(&peer->tid, __ATOMIC_ACQUIRE))
+		sched_yield();
+	return 0;
+}
+
+TEST(thread_of_the_group)
+{
+	struct vpmc_control control;
+	struct vpmc_read read;
+	struct peer peer;
+	char path[64];
+	int fd, mine;
+
+	ASSERT_EQ(0, start_peer(&peer));
+	sprintf(path, "/proc/self/task/%d/perfctr", peer.tid);
+	fd = open(path, O_RDWR);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, vpmc_read(fd, &read));
+	EXPECT_EQ(peer.tid, read.tid);
+	EXPECT_EQ(VPMC_STATE_STOPPED, read.state);
+	/* The group's file is the caller's own, and the caller has none. */
+	mine = open("/proc/self/perfctr", O_RDWR);
+	EXPECT_EQ(-ENOENT, vpmc_read(mine, &read));
+
+	/* Its owner gone: sums as they were, and nothing more to change. */
+	peer.go = 1;
+	pthread_join(peer.thread, NULL);
+	EXPECT_EQ(0, peer.wrong);
+	ASSERT_EQ(0, vpmc_read(fd, &read));
+	EXPECT_EQ(VPMC_STATE_EXITED, read.state);
+	EXPECT_EQ(peer.tid, read.tid);
+	EXPECT_EQ(1, read.nr_counters);
+	EXPECT_EQ(CODE_MEASURE.insns + CODE_LOOP(12345).insns, read.sum[0]);
+	EXPECT_EQ(-ESRCH, vpmc_ioctl(fd, VPMC_IOC_START, 0));
+	EXPECT_EQ(-ESRCH, vpmc_ioctl(fd, VPMC_IOC_UNLINK, 0));
+	EXPECT_EQ(0, vpmc_read_control(fd, &control));
+	EXPECT_EQ(1, control.nr_counters);
+	EXPECT_EQ(-ENOENT, open_error(path, O_RDWR));
+}
+
+/* A thread controls another one: it counts what the other executes. */
+TEST(controlled_by_another_thread)
+{
+	struct vpmc_read read;
+	struct peer peer;
+	struct set remote;
+	char path[64];
+
+	ASSERT_EQ(0, start_peer(&peer));
+	sprintf(path, "/proc/self/task/%d/perfctr", peer.tid);
+	remote.fd = open(path, O_RDWR);
+	ASSERT_LE(0, remote.fd);
+	/* It runs or yields, whatever: start, stop, clear, many times. */
+	for (int i = 0; i < 200; i++) {
+		ASSERT_EQ(0, vpmc_ioctl(remote.fd, VPMC_IOC_START, 0));
+		ASSERT_EQ(0, vpmc_read(remote.fd, &read));
+		EXPECT_EQ(VPMC_STATE_RUNNING, read.state);
+		sched_yield();
+		ASSERT_EQ(0, vpmc_ioctl(remote.fd, VPMC_IOC_STOP, 0));
+		ASSERT_EQ(0, vpmc_read(remote.fd, &read));
+		EXPECT_EQ(VPMC_STATE_STOPPED, read.state);
+		EXPECT_LT(0, read.ticks);
+	}
+	EXPECT_LT(0, read.sum[0]);
+	ASSERT_EQ(0, vpmc_ioctl(remote.fd, VPMC_IOC_CLEAR, 0));
+	ASSERT_EQ(0, vpmc_read(remote.fd, &read));
+	EXPECT_EQ(0, read.sum[0]);
+	EXPECT_EQ(0, read.ticks);
+	EXPECT_EQ(0, set_program(&remote, insns));
+	peer.go = 1;
+	pthread_join(peer.thread, NULL);
+	EXPECT_EQ(0, peer.wrong);
+}
+
+/* read(2): what cat shows. */
+TEST(text)
+{
+	char text[4096] = "", want[4096];
+	struct vpmc_read sums;
+	struct set set;
+	int n;
+
+	ASSERT_EQ(0, set_open(&set, (struct choice[]){
+			      { EV_INSNS, FIXED(0) }, { EV_BRANCHES, 3 }, {} }));
+	ASSERT_EQ(0, set_measure(&set, code_loop, 1000, 0));
+	ASSERT_EQ(0, vpmc_read(set.fd, &sums));
+	n = snprintf(want, sizeof(want),
+		     "state: stopped\nowner: %d\nticks: %llu\nns: %llu\n"
+		     "switches: %llu\nmigrations: 0\ncounters: 2\n"
+		     "0: %llu evtsel 0x100c0 index 0x40000000\n"
+		     "1: %llu evtsel 0x100c4 index 0x3\n",
+		     my_tid(), (unsigned long long)sums.ticks,
+		     (unsigned long long)sums.ns,
+		     (unsigned long long)sums.switches,
+		     (unsigned long long)sums.sum[0],
+		     (unsigned long long)sums.sum[1]);
+	EXPECT_EQ(n, read(set.fd, text, sizeof(text) - 1));
+	EXPECT_STREQ(want, text);
+	EXPECT_EQ(0, read(set.fd, text, sizeof(text)));
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_UNLINK, 0));
+	memset(text, 0, sizeof(text));
+	EXPECT_EQ(15, pread(set.fd, text, 15, 0));
+	EXPECT_STREQ("state: unlinked", text);
+	/* It cannot be written. */
+	EXPECT_EQ(-1, write(set.fd, text, 1));
+	EXPECT_EQ(EINVAL, errno);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who may use RDPMC: the address space that has the page of attached counters
+ * mapped, and as long as it has.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "vpmc_test.h"
+#include "rdpmc.h"
+
+static const struct choice insns[] = { { EV_INSNS, 0 }, {} };
+
+TEST(never_opened)
+{
+	EXPECT_FALSE(may_rdpmc(0));
+	EXPECT_FALSE(may_rdpmc(FIXED(0)));
+}
+
+TEST(running_and_not_mapped)
+{
+	struct set set;
+
+	ASSERT_EQ(0, set_open(&set, insns));
+	ASSERT_EQ(0, munmap(set.page, PAGE));
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_START, 0));
+	EXPECT_FALSE(may_rdpmc(0));
+}
+
+TEST(mapped)
+{
+	struct set set;
+
+	ASSERT_EQ(0, set_open(&set, insns));
+	EXPECT_TRUE(set.page->caps & VPMC_CAP_RDPMC);
+	EXPECT_TRUE(may_rdpmc(0));
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_START, 0));
+	EXPECT_TRUE(may_rdpmc(0));
+	EXPECT_TRUE(may_rdpmc(FIXED(0)));
+	/* On the other CPU, too. */
+	ASSERT_EQ(0, pin(1));
+	EXPECT_TRUE(may_rdpmc(0));
+	ASSERT_EQ(0, pin(0));
+	EXPECT_TRUE(may_rdpmc(0));
+	/* The descriptor is not what matters. */
+	ASSERT_EQ(0, close(set.fd));
+	EXPECT_TRUE(may_rdpmc(0));
+}
+
+TEST(index_that_does_not_exist)
+{
+	struct vpmc_info info;
+	struct set set;
+
+	ASSERT_EQ(0, set_open(&set, insns));
+	ASSERT_EQ(0, vpmc_info(set.fd, &info));
+	EXPECT_TRUE(may_rdpmc(info.nr_gp - 1));
+	EXPECT_FALSE(may_rdpmc(info.nr_gp));
+	EXPECT_TRUE(may_rdpmc(FIXED(info.nr_fixed - 1)));
+	EXPECT_FALSE(may_rdpmc(FIXED(info.nr_fixed)));
+}
+
+TEST(after_munmap)
+{
+	struct set set;
+
+	ASSERT_EQ(0, set_open(&set, insns));
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_START, 0));
+	ASSERT_TRUE(may_rdpmc(0));
+	ASSERT_EQ(0, munmap(set.page, PAGE));
+	EXPECT_FALSE(may_rdpmc(0));
+	ASSERT_EQ(0, pin(1));
+	EXPECT_FALSE(may_rdpmc(0));
+	set.page = vpmc_map(set.fd);
+	ASSERT_NE(MAP_FAILED, set.page);
+	EXPECT_TRUE(may_rdpmc(0));
+}
+
+TEST(replaced_by_another_mapping)
+{
+	struct set set;
+
+	ASSERT_EQ(0, set_open(&set, insns));
+	ASSERT_EQ(set.page, mmap(set.page, PAGE, PROT_READ, MAP_PRIVATE |
+				 MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+	EXPECT_FALSE(may_rdpmc(0));
+}
+
+TEST(two_mappings)
+{
+	struct set set;
+	void *second;
+
+	ASSERT_EQ(0, set_open(&set, insns));
+	second = vpmc_map(set.fd);
+	ASSERT_NE(MAP_FAILED, second);
+	ASSERT_EQ(0, munmap(set.page, PAGE));
+	EXPECT_TRUE(may_rdpmc(0));
+	ASSERT_EQ(0, munmap(second, PAGE));
+	EXPECT_FALSE(may_rdpmc(0));
+}
+
+TEST(moved_mapping)
+{
+	struct set set;
+	void *to, *moved;
+
+	ASSERT_EQ(0, set_open(&set, insns));
+	to = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, to);
+	moved = mremap(set.page, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+	ASSERT_EQ(to, moved);
+	EXPECT_TRUE(may_rdpmc(0));
+	EXPECT_EQ(VPMC_ABI_VERSION, ((struct vpmc_page *)moved)->version);
+	ASSERT_EQ(0, munmap(moved, PAGE));
+	EXPECT_FALSE(may_rdpmc(0));
+}
+
+TEST(after_unlink)
+{
+	struct set set;
+
+	ASSERT_EQ(0, set_open(&set, insns));
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_START, 0));
+	ASSERT_TRUE(may_rdpmc(0));
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_UNLINK, 0));
+	EXPECT_FALSE(may_rdpmc(0));
+	EXPECT_EQ(VPMC_STATE_UNLINKED, set.page->state);
+	/* The unmap that comes later must not count once more. */
+	ASSERT_EQ(0, munmap(set.page, PAGE));
+	EXPECT_FALSE(may_rdpmc(0));
+	ASSERT_EQ(0, set_open(&set, insns));
+	EXPECT_TRUE(may_rdpmc(0));
+	ASSERT_EQ(0, munmap(set.page, PAGE));
+	EXPECT_FALSE(may_rdpmc(0));
+}
+
+TEST(forked_child)
+{
+	struct set set;
+	pid_t pid;
+
+	ASSERT_EQ(0, set_open(&set, insns));
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_START, 0));
+	EXPECT_EQ(0, child_may_rdpmc(0));
+	EXPECT_TRUE(may_rdpmc(0));
+
+	/* With a mapping of its own it may, and its end is its own. */
+	pid = fork();
+	if (!pid) {
+		if (set_open(&set, insns) || !may_rdpmc(0))
+			_exit(1);
+		_exit(munmap(set.page, PAGE) || may_rdpmc(0) ? 2 : 0);
+	}
+	EXPECT_EQ(0, child_status(pid));
+	EXPECT_TRUE(may_rdpmc(0));
+}
+
+/* argv[1] makes the image execute RDPMC. */
+TEST(after_exec)
+{
+	char *argv[] = { "exec_image", "rdpmc", NULL };
+	struct set set;
+	pid_t pid;
+
+	ASSERT_EQ(0, silence_faults());
+	pid = fork();
+	if (!pid) {
+		if (set_open(&set, insns) ||
+		    vpmc_ioctl(set.fd, VPMC_IOC_START, 0) || !may_rdpmc(0))
+			_exit(1);
+		execv(exec_image_path(), argv);
+		_exit(2);
+	}
+	EXPECT_EQ(KILLED_BY(SIGSEGV), child_status(pid));
+}
+
+/* A second thread that does as it is told, on the other CPU. */
+struct other {
+	pthread_t thread;
+	volatile int command;	/* 0: wait, else one of the below */
+	volatile int result;
+};
+
+enum { OTHER_WAIT, OTHER_OPEN, OTHER_UNLINK, OTHER_RDPMC, OTHER_EXIT };
+
+static void *other_thread(void *arg)
+{
+	struct other *other = arg;
+	struct set set;
+	int command;
+
+	pin(1);
+	for (;;) {
+		/* Never in the kernel meanwhile: nothing reloads CR4 by chance. */
+		while (!(command = other->command))
+			;
+		other->result = 0;
+		if (command == OTHER_OPEN)
+			other->result = set_open(&set, insns);
+		if (command == OTHER_UNLINK)
+			other->result = vpmc_ioctl(set.fd, VPMC_IOC_UNLINK, 0);
+		if (command == OTHER_RDPMC)
+			other->result = may_rdpmc(0);
+		other->command = OTHER_WAIT;
+		if (command == OTHER_EXIT)
+			return NULL;
+	}
+}
+
+static int tell(struct other *other, int command)
+{
+	other->command = command;
+	while (other->command)
+		sched_yield();
+	return other->result;
+}
+
+/* The permission is the address space's, and changes on all CPUs at once. */
+TEST(threads)
+{
+	struct other other = {};
+	struct set set;
+
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, pthread_create(&other.thread, NULL, other_thread, &other));
+	EXPECT_EQ(0, tell(&other, OTHER_RDPMC));
+	ASSERT_EQ(0, set_open(&set, insns));
+	EXPECT_EQ(1, tell(&other, OTHER_RDPMC));
+	ASSERT_EQ(0, tell(&other, OTHER_OPEN));
+
+	/* One of two goes: the other one's mapping is enough for all. */
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_UNLINK, 0));
+	EXPECT_TRUE(may_rdpmc(0));
+	EXPECT_EQ(1, tell(&other, OTHER_RDPMC));
+	ASSERT_EQ(0, tell(&other, OTHER_UNLINK));
+	EXPECT_EQ(0, tell(&other, OTHER_RDPMC));
+	EXPECT_FALSE(may_rdpmc(0));
+	tell(&other, OTHER_EXIT);
+	pthread_join(other.thread, NULL);
+}
+
+/* The owner ends, its page stays mapped. */
+TEST(after_the_owners_exit)
+{
+	struct other other = {};
+
+	ASSERT_EQ(0, pthread_create(&other.thread, NULL, other_thread, &other));
+	ASSERT_EQ(0, tell(&other, OTHER_OPEN));
+	EXPECT_TRUE(may_rdpmc(0));
+	tell(&other, OTHER_EXIT);
+	pthread_join(other.thread, NULL);
+	EXPECT_FALSE(may_rdpmc(0));
+}
+
+TEST_HARNESS_MAIN

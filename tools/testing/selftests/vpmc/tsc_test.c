@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Run time: of a set without counters, which every machine has, and on a
+ * machine that has no PMU at all.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "vpmc_test.h"
+#include "disturb.h"
+
+static const struct choice none[] = { {} };
+
+FIXTURE(tsc)
+{
+	struct vpmc_info info;
+	struct set set;
+};
+
+FIXTURE_SETUP(tsc)
+{
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, set_open(&self->set, none));
+	ASSERT_EQ(0, vpmc_info(self->set.fd, &self->info));
+}
+
+FIXTURE_TEARDOWN(tsc)
+{
+	set_close(&self->set);
+}
+
+TEST_F(tsc, control)
+{
+	struct vpmc_control control;
+
+	EXPECT_EQ(VPMC_STATE_STOPPED, self->set.page->state);
+	EXPECT_EQ(0, self->set.page->nr_counters);
+	EXPECT_TRUE(self->set.page->caps & VPMC_CAP_TSC);
+	EXPECT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+	EXPECT_EQ(VPMC_STATE_RUNNING, self->set.page->state);
+	ASSERT_EQ(0, vpmc_read_control(self->set.fd, &control));
+	EXPECT_EQ(0, control.nr_counters);
+}
+
+/* Uninterrupted, run time is the time that passes: to the tick. */
+TEST_F(tsc, uninterrupted)
+{
+	const struct vpmc_page *page = self->set.page;
+	uint64_t tsc_base, before, ticks, after, last = 0;
+	int i;
+
+	ASSERT_EQ(0, set_fifo(50));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+	tsc_base = page->tsc_base;
+	for (i = 0; i < 1000; i++) {
+		before = vpmc_rdtsc();
+		ticks = vpmc_read_ticks(page);
+		after = vpmc_rdtsc();
+		ASSERT_LT(before, ticks - tsc_base);
+		ASSERT_LT(ticks - tsc_base, after);
+		ASSERT_LT(last, ticks);
+		last = ticks;
+		code_loop(1000, 0);
+	}
+	ASSERT_EQ(tsc_base, page->tsc_base);
+	ASSERT_EQ(0, page_switches(&self->set));
+}
+
+/* From START to STOP, no more than around them and no less than between. */
+TEST_F(tsc, start_to_stop)
+{
+	uint64_t outer, inner, sum = 0, low = 0, high = 0;
+	struct vpmc_read read;
+	int i;
+
+	ASSERT_EQ(0, set_fifo(50));
+	for (i = 0; i < 100; i++) {
+		outer = vpmc_rdtsc();
+		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+		inner = vpmc_rdtsc();
+		code_loop(10000, 0);
+		low += vpmc_rdtsc() - inner;
+		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
+		high += vpmc_rdtsc() - outer;
+		/* Not counted. */
+		code_loop(100000, 0);
+		ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+		sum = read.ticks;
+		EXPECT_LT(low, sum);
+		EXPECT_GT(high, sum);
+		EXPECT_EQ(sum, self->set.page->tsc_base);
+	}
+	EXPECT_EQ(0, read.switches);
+}
+
+/* Time in which others run, or nobody, is not the thread's. */
+TEST_F(tsc, asleep)
+{
+	static const struct timespec ts = { .tv_nsec = 10000000 };
+	uint64_t wall;
+	struct vpmc_read read;
+
+	ASSERT_EQ(0, set_fifo(50));
+	ASSERT_NE(0, self->info.tsc_khz);
+	wall = vpmc_rdtsc();
+	ASSERT_EQ(0, set_measure(&self->set, code_sleep, (long)&ts, 10));
+	wall = vpmc_rdtsc() - wall;
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+	EXPECT_EQ(10, read.switches);
+	/* 10 * 10 ms */
+	EXPECT_LE(100ULL * self->info.tsc_khz, wall);
+	EXPECT_LT(read.ticks, wall - 100ULL * self->info.tsc_khz + 1);
+}
+
+/* Two that share a CPU: together not more than the time that passed. */
+TEST_F(tsc, shared_cpu)
+{
+	uint64_t *other = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+			       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct vpmc_read read;
+	uint64_t wall;
+	struct set set;
+	pid_t pid;
+
+	ASSERT_NE(MAP_FAILED, other);
+	wall = vpmc_rdtsc();
+	pid = fork();
+	if (!pid) {
+		if (set_open(&set, none) ||
+		    set_measure(&set, code_loop, 20000000, 0) ||
+		    vpmc_read(set.fd, &read))
+			_exit(1);
+		*other = read.ticks;
+		_exit(0);
+	}
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 20000000, 0));
+	ASSERT_EQ(0, child_status(pid));
+	wall = vpmc_rdtsc() - wall;
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+	EXPECT_LT(2, read.switches);
+	EXPECT_LT(0, *other);
+	EXPECT_GT(wall, read.ticks + *other);
+	/* And together most of it. */
+	EXPECT_LT(wall / 2, read.ticks + *other);
+}
+
+/* Nanoseconds by the page and by READ are ticks by the TSC's rate. */
+TEST_F(tsc, nanoseconds)
+{
+	struct vpmc_read read;
+	uint64_t want;
+
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 10000000, 0));
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+	if (!(self->info.features & VPMC_FEATURE_TIME)) {
+		EXPECT_EQ(0, read.ns);
+		return;
+	}
+	EXPECT_TRUE(self->set.page->caps & VPMC_CAP_TIME);
+	EXPECT_EQ(((unsigned __int128)read.ticks * self->set.page->time_mult) >>
+		  self->set.page->time_shift, read.ns);
+	ASSERT_NE(0, self->info.tsc_khz);
+	want = (unsigned __int128)read.ticks * 1000000 / self->info.tsc_khz;
+	/* The multiplier has 32 bits or less. */
+	EXPECT_GE(want / 100000 + 1, want > read.ns ? want - read.ns :
+						      read.ns - want);
+}
+
+/* Only where there is no PMU. */
+FIXTURE(no_pmu)
+{
+	struct vpmc_info info;
+	int fd;
+};
+
+FIXTURE_SETUP(no_pmu)
+{
+	self->fd = vpmc_open();
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, vpmc_info(self->fd, &self->info));
+}
+
+FIXTURE_TEARDOWN(no_pmu)
+{
+}
+
+TEST_F(no_pmu, info)
+{
+	EXPECT_EQ(VPMC_ABI_VERSION, self->info.version);
+	EXPECT_EQ(VPMC_KIND_TSC, self->info.kind);
+	EXPECT_EQ(0, self->info.features & ~VPMC_FEATURE_TIME);
+	EXPECT_EQ(VPMC_HOLDER_NONE, self->info.holder);
+	EXPECT_EQ(0, self->info.pmu_version);
+	EXPECT_EQ(0, self->info.width);
+	EXPECT_EQ(0, self->info.nr_gp);
+	EXPECT_EQ(0, self->info.nr_fixed);
+	EXPECT_EQ(0, self->info.gp_mask);
+	EXPECT_EQ(0, self->info.fixed_mask);
+	EXPECT_EQ(PAGE, self->info.map_size);
+	EXPECT_NE(0, self->info.name[0]);
+}
+
+TEST_F(no_pmu, counter_refused)
+{
+	struct set set = { .fd = self->fd };
+
+	EXPECT_EQ(-ENODEV, set_program(&set, (struct choice[]){
+					     { EV_INSNS, VPMC_ANY }, {} }));
+	EXPECT_EQ(VPMC_REASON_NO_PMU, set.control.reason);
+	EXPECT_EQ(-ENODATA, vpmc_ioctl(self->fd, VPMC_IOC_START, 0));
+	EXPECT_EQ(0, set_program(&set, none));
+	EXPECT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_START, 0));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the tests share: open, program, map and read a thread's counters.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef VPMC_TEST_H
+#define VPMC_TEST_H
+
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <time.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/vpmc.h>
+#include <vpmc-read.h>
+
+#include "../kselftest_harness.h"
+#include "code.h"
+
+#define PAGE		4096
+
+/* Event selects, counting user mode. */
+#define EV_INSNS	0x100c0ULL
+#define EV_BRANCHES	0x100c4ULL
+#define EV_CYCLES	0x1003cULL
+#define FIXED(n)	(VPMC_RDPMC_FIXED + (n))
+
+#define THREAD_FILE	"/proc/thread-self/perfctr"
+
+/* A thread's counters, as this thread holds them. */
+struct set {
+	int fd;
+	struct vpmc_page *page;
+	struct vpmc_control control;
+};
+
+static inline pid_t my_tid(void)
+{
+	return syscall(SYS_gettid);
+}
+
+static inline int pin(int cpu)
+{
+	cpu_set_t mask;
+
+	CPU_ZERO(&mask);
+	CPU_SET(cpu, &mask);
+	return sched_setaffinity(0, sizeof(mask), &mask);
+}
+
+static inline int set_fifo(int priority)
+{
+	struct sched_param param = { .sched_priority = priority };
+
+	return sched_setscheduler(0, SCHED_FIFO, &param);
+}
+
+/* ioctl() with the error as -errno */
+static inline int vpmc_ioctl(int fd, unsigned int nr, void *arg)
+{
+	return ioctl(fd, nr, arg) < 0 ? -errno : 0;
+}
+
+static inline int vpmc_open(void)
+{
+	int fd = open(THREAD_FILE, O_RDWR | O_CREAT, 0);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static inline void *vpmc_map(int fd)
+{
+	return mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
+}
+
+static inline int vpmc_info(int fd, struct vpmc_info *info)
+{
+	memset(info, 0, sizeof(*info));
+	info->size = sizeof(*info);
+	return vpmc_ioctl(fd, VPMC_IOC_INFO, info);
+}
+
+static inline int vpmc_read(int fd, struct vpmc_read *read)
+{
+	memset(read, 0, sizeof(*read));
+	read->size = sizeof(*read);
+	return vpmc_ioctl(fd, VPMC_IOC_READ, read);
+}
+
+static inline int vpmc_read_control(int fd, struct vpmc_control *control)
+{
+	memset(control, 0, sizeof(*control));
+	control->size = sizeof(*control);
+	control->nr_counters = VPMC_MAX_COUNTERS;
+	return vpmc_ioctl(fd, VPMC_IOC_READ_CONTROL, control);
+}
+
+static inline void control_init(struct vpmc_control *control,
+				unsigned int flags)
+{
+	memset(control, 0, sizeof(*control));
+	control->size = sizeof(*control);
+	control->flags = flags;
+}
+
+static inline void control_add(struct vpmc_control *control,
+			       uint64_t evtsel, uint32_t index)
+{
+	struct vpmc_counter *counter = &control->counter[control->nr_counters++];
+
+	counter->evtsel = evtsel;
+	counter->index = index;
+}
+
+/* Attach, map and program: evtsel 0 ends the list. The set is stopped. */
+struct choice {
+	uint64_t evtsel;
+	uint32_t index;
+};
+
+static inline int set_program(struct set *set, const struct choice *choice)
+{
+	control_init(&set->control, VPMC_CONTROL_STOPPED);
+	for (; choice->evtsel; choice++)
+		control_add(&set->control, choice->evtsel, choice->index);
+	return vpmc_ioctl(set->fd, VPMC_IOC_CONTROL, &set->control);
+}
+
+static inline int set_open(struct set *set, const struct choice *choice)
+{
+	int err;
+
+	set->page = MAP_FAILED;
+	set->fd = vpmc_open();
+	if (set->fd < 0)
+		return set->fd;
+	err = set_program(set, choice);
+	if (err)
+		return err;
+	set->page = vpmc_map(set->fd);
+	return set->page == MAP_FAILED ? -errno : 0;
+}
+
+static inline void set_close(struct set *set)
+{
+	if (set->page != MAP_FAILED && set->page)
+		munmap(set->page, PAGE);
+	if (set->fd >= 0) {
+		ioctl(set->fd, VPMC_IOC_UNLINK, 0);
+		close(set->fd);
+	}
+}
+
+/* START, body(a, b), STOP */
+static inline long set_measure(struct set *set, code_fn body, long a, long b)
+{
+	return code_measure(set->fd, VPMC_IOC_START, VPMC_IOC_STOP, body, a, b);
+}
+
+/* What a counter with this event select must say after @count. */
+static inline uint64_t expected(uint64_t evtsel, struct code_count count)
+{
+	switch (evtsel & 0xffff) {
+	case EV_INSNS & 0xffff:
+	case EV_CYCLES & 0xffff:	/* one instruction is one cycle */
+		return count.insns;
+	case EV_BRANCHES & 0xffff:
+		return count.branches;
+	}
+	return ~0ULL;
+}
+
+/*
+ * How many counters of the set differ from @count, each printed. To be used
+ * where the harness's EXPECT cannot be: in threads and children.
+ */
+static inline int wrong_sums(const struct set *set, const struct vpmc_read *read,
+			     struct code_count count)
+{
+	unsigned int i;
+	int wrong = 0;
+
+	for (i = 0; i < set->control.nr_counters; i++) {
+		uint64_t evtsel = set->control.counter[i].evtsel;
+		uint64_t want = expected(evtsel, count);
+
+		if (read->sum[i] == want)
+			continue;
+		wrong++;
+		fprintf(stderr,
+			"# counter %u evtsel %#llx index %#x: expected %llu, got %llu (%+lld)\n",
+			i, (unsigned long long)evtsel,
+			set->control.counter[i].index,
+			(unsigned long long)want,
+			(unsigned long long)read->sum[i],
+			(long long)(read->sum[i] - want));
+	}
+	return wrong;
+}
+
+/* READ, and compare every sum with body + what code_measure() adds. */
+static inline int wrong_after(const struct set *set, struct code_count body)
+{
+	struct vpmc_read read;
+	int err = vpmc_read(set->fd, &read);
+
+	if (err) {
+		fprintf(stderr, "# READ: %s\n", strerror(-err));
+		return -1;
+	}
+	if (read.nr_counters != set->control.nr_counters) {
+		fprintf(stderr, "# READ: %u counters, expected %u\n",
+			read.nr_counters, set->control.nr_counters);
+		return -1;
+	}
+	return wrong_sums(set, &read, code_add(CODE_MEASURE, body));
+}
+
+/* Child processes say by their exit status how many checks went wrong. */
+static inline int child_status(pid_t pid)
+{
+	int status;
+
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return -1;
+	if (WIFSIGNALED(status))
+		return 1000 + WTERMSIG(status);
+	return WEXITSTATUS(status);
+}
+
+#define KILLED_BY(sig)	(1000 + (sig))
+
+/* exec_image lies beside the test that runs. */
+static inline const char *exec_image_path(void)
+{
+	static char path[PATH_MAX];
+	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 32);
+
+	path[len < 0 ? 0 : len] = 0;
+	strcpy((strrchr(path, '/') ?: path), "/exec_image");
+	return path;
+}
+
+/* Context switches of the calling thread, by the scheduler's own count. */
+static inline uint64_t my_switches(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nvcsw + usage.ru_nivcsw;
+}
+
+static inline uint64_t page_switches(const struct set *set)
+{
+	return *(const volatile __u64 *)&set->page->switches;
+}
+
+static inline uint64_t page_migrations(const struct set *set)
+{
+	return *(const volatile __u64 *)&set->page->migrations;
+}
+
+#endif /* VPMC_TEST_H */
