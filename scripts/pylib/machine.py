@@ -125,7 +125,7 @@ class Terminal:
 
     def __enter__(self):
         self.saved = termios.tcgetattr(0)
-        tty.setraw(0)
+        tty.setraw(0, termios.TCSADRAIN)    # what was typed ahead stays
         return self
 
     def __exit__(self, *_):

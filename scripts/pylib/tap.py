@@ -63,7 +63,7 @@ class Parser:
             bad.append(f"{self.planned} tests planned, {len(self.tests)} run")
         if isinstance(status, str):
             bad.append(status)
-        elif status and all(t.good for t in self.tests):
+        elif status and not bad and all(t.good for t in self.tests):
             bad.append(f"exit status {status} although no test failed")
         if not self.tests and not bad:
             bad.append("no tests")

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh
+# For suites in shell: one TAP line per call, the plan at the end. Sourced with
+# $top set; $tmp is a directory that goes away.
+
+tests=0 failures=0
+work=${VPMC_BUILD:-$top/build}/test
+mkdir -p "$work"
+tmp=$(mktemp -d "$work/${0##*/}.XXXXXX")
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 130' INT TERM HUP
+
+# result NAME STATUS [FILE]: FILE is shown if STATUS is not 0
+result() {
+	tests=$((tests + 1))
+	if [ "$2" = 0 ]; then
+		echo "ok $tests - $1"
+	else
+		failures=$((failures + 1))
+		[ $# -lt 3 ] || tail -n 40 "$3" | sed 's/^/# /'
+		echo "not ok $tests - $1"
+	fi
+}
+
+# check NAME COMMAND...: COMMAND must succeed
+check() {
+	_name=$1
+	shift
+	_rc=0
+	"$@" >"$tmp/check" 2>&1 || _rc=$?
+	result "$_name" $_rc "$tmp/check"
+}
+
+# refuse NAME STATUS WORDS COMMAND...: COMMAND must end with STATUS and say
+# WORDS (a basic regular expression) on standard error
+refuse() {
+	_name=$1 _want=$2 _words=$3
+	shift 3
+	_rc=0
+	"$@" >"$tmp/out" 2>"$tmp/err" </dev/null || _rc=$?
+	{
+		echo "status $_rc, wanted $_want; standard error, wanted '$_words':"
+		cat "$tmp/err"
+	} >"$tmp/check"
+	_bad=0
+	[ $_rc = "$_want" ] && grep -q -e "$_words" "$tmp/err" || _bad=1
+	result "$_name" $_bad "$tmp/check"
+}
+
+# is_silent COMMAND...: succeeds if it prints nothing; else shows it
+is_silent() {
+	"$@" >"$tmp/silent" 2>&1 || :
+	cat "$tmp/silent"
+	[ ! -s "$tmp/silent" ]
+}
+
+plan() {
+	echo "1..$tests"
+	[ "$failures" = 0 ]
+}
