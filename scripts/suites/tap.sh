@@ -3,12 +3,21 @@
 # For suites in shell: one TAP line per call, the plan at the end. Sourced with
 # $top set; $tmp is a directory that goes away.
 
-tests=0 failures=0
+tests=0 failures=0 planned=
+VPMC_CACHE=${VPMC_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vpmc}
+export VPMC_CACHE
 work=${VPMC_BUILD:-$top/build}/test
 mkdir -p "$work"
 tmp=$(mktemp -d "$work/${0##*/}.XXXXXX")
-trap 'rm -rf "$tmp"' EXIT
+trap 'finish' EXIT
 trap 'exit 130' INT TERM HUP
+
+# finish: a suite that dies in a test says what it died of
+# shellcheck disable=SC2317 # called by the trap
+finish() {
+	[ -n "$planned" ] || tail -n 20 "$tmp/check" >&2
+	rm -rf "$tmp"
+}
 
 # result NAME STATUS [FILE]: FILE is shown if STATUS is not 0
 result() {
@@ -55,6 +64,7 @@ is_silent() {
 }
 
 plan() {
+	planned=1
 	echo "1..$tests"
 	[ "$failures" = 0 ]
 }
