@@ -46,7 +46,7 @@ enum vpmc_state {
  * CONTROL. An administrator who forbids RDPMC later (0 in
  * /sys/bus/event_source/devices/cpu/rdpmc) makes it raise SIGSEGV.
  */
-#define VPMC_CAP_RDPMC		(1U << 0)  /* RDPMC, while the page is mapped */
+#define VPMC_CAP_RDPMC		(1U << 0)  /* RDPMC, while page mapped and set programmed */
 #define VPMC_CAP_TSC		(1U << 1)  /* RDTSC and tsc_base */
 #define VPMC_CAP_TIME		(1U << 2)  /* time_mult, time_shift, time_offset */
 
@@ -124,8 +124,12 @@ struct vpmc_slot {
  *		barrier();
  *	} while (page->generation != generation);
  *
- * @version to @time_offset change only while the owner is inside a system
- * call. From @generation on, four counters need two cache lines.
+ * RDPMC is permitted while the page is mapped and a set with counters is
+ * programmed, stopped or not. A thread whose counters another thread of its
+ * process unlinks, or replaces by a set without counters, in the middle of a
+ * read, gets SIGSEGV.
+ *
+ * From @generation on, four counters need two cache lines.
  */
 struct vpmc_page {
 	__u32	version;
@@ -240,7 +244,8 @@ struct vpmc_counter {
  * enum vpmc_reason - Why CONTROL was refused
  * @VPMC_REASON_NONE:		It was not.
  * @VPMC_REASON_RESERVED_BIT:	@evtsel has a bit that must be zero.
- * @VPMC_REASON_RESERVED_FIELD:	flags, period or reserved is not zero.
+ * @VPMC_REASON_RESERVED_FIELD:	flags, period or reserved of the counter is not
+ *				zero.
  * @VPMC_REASON_NO_MODE:	Neither USR nor OS is set.
  * @VPMC_REASON_BAD_INDEX:	The processor has no counter @index.
  * @VPMC_REASON_INDEX_TAKEN:	Two counters name one @index.
@@ -248,7 +253,8 @@ struct vpmc_counter {
  * @VPMC_REASON_NO_COUNTER:	No free counter can count this event.
  * @VPMC_REASON_UNAVAILABLE:	The processor says that it does not have this
  *				event (CPUID leaf 0AH, EBX).
- * @VPMC_REASON_EXTRA_MSR:	The event needs a further register.
+ * @VPMC_REASON_EXTRA_MSR:	The event needs a further register (off-core
+ *				response).
  * @VPMC_REASON_KERNEL_MODE:	OS is set and the caller may not count the
  *				kernel.
  * @VPMC_REASON_TOO_MANY:	More counters than the processor has.
@@ -281,8 +287,9 @@ enum vpmc_reason {
  * @nr_counters: CONTROL: number of elements of @counter; 0 counts run time,
  *		switches and migrations alone. READ_CONTROL: in: the number that
  *		there is room for; out: the number in the set.
- * @bad_counter: Out, with @reason: the element that was refused, or
- *		@nr_counters if the set as a whole was.
+ * @bad_counter: Out, with @reason, if CONTROL fails after the structure itself
+ *		was found valid: the element that was refused, or @nr_counters if
+ *		the set as a whole was.
  * @reason:	Out: enum vpmc_reason.
  * @reserved:	Zero.
  * @counter:	The counters.
