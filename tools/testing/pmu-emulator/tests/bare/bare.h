@@ -15,6 +15,8 @@
 #define MSR_GLOBAL_STATUS	0x38e
 #define MSR_GLOBAL_CTRL		0x38f
 #define MSR_GLOBAL_OVF_CTRL	0x390
+#define MSR_GLOBAL_STATUS_SET	0x391	/* version 4 */
+#define MSR_GLOBAL_INUSE	0x392
 #define MSR_FULL_PMC0		0x4c1
 
 #define NUM_GP			4
@@ -26,6 +28,7 @@
 #define EVTSEL_OS		(1u << 17)
 #define EVTSEL_EDGE		(1u << 18)
 #define EVTSEL_INT		(1u << 20)
+#define EVTSEL_ANY		(1u << 21)
 #define EVTSEL_EN		(1u << 22)
 #define EVTSEL_INV		(1u << 23)
 #define EVTSEL_CMASK1		(1u << 24)
@@ -77,9 +80,15 @@
 typedef uint32_t u32;
 typedef uint64_t u64;
 
-extern void spin(u64 global_ctrl, u32 n);
-extern void spin_sti(u64 global_ctrl, u32 n);
-extern void rep_stos(u64 global_ctrl, void *p, u32 n);
+/*
+ * What starts and stops the counters: GLOBAL_CTRL, or in version 1, which has
+ * none, the event select of the counter that pmu_setup() was called for last.
+ */
+extern volatile u32 switch_msr;
+
+extern void spin(u64 start, u32 n);
+extern void spin_sti(u64 start, u32 n);
+extern void rep_stos(u64 start, void *p, u32 n);
 extern char spin_loop[], spin_stopped[], ap_code[], ap_code_end[];
 extern char pmi_nmi[], pmi_vector[], tick[], gp_fault[];
 extern volatile u32 ticks, gp_count;
@@ -87,6 +96,7 @@ extern volatile u64 pmi_restart;
 
 /* From the command line: what the CPU must have */
 extern bool want_pmu;
+extern u32 want_version;
 extern u32 want_width;
 extern bool want_full;
 
@@ -99,10 +109,27 @@ void test_no_pmu(void);
 void test_counting(void);
 void test_interrupts(void);
 void test_init(void);
+void test_version(void);
 
 static inline u64 ctr_mask(void)
 {
 	return (1ull << want_width) - 1;
+}
+
+static inline bool has_global(void)
+{
+	return want_version >= 2;
+}
+
+static inline u32 num_fixed(void)
+{
+	return has_global() ? NUM_FIXED : 0;
+}
+
+/* AnyThread came with version 3 and went with version 5 */
+static inline bool has_any(void)
+{
+	return want_version == 3 || want_version == 4;
 }
 
 static inline u64 rdmsr(u32 msr)
@@ -180,8 +207,17 @@ static inline u64 bit(u32 ctr)
 /* Everything stopped, cleared and no interrupt */
 void pmu_clear(void);
 
-/* Let a counter count event in OS mode from value on, when GLOBAL_CTRL says so */
-void pmu_setup(u32 ctr, u32 event, u64 value, bool pmi);
+/*
+ * Let a counter count event in OS mode from value on, when the value that this
+ * returns is written to switch_msr.
+ */
+u64 pmu_setup(u32 ctr, u32 event, u64 value, bool pmi);
+
+/* What a loop counts */
+u64 count_spin(u32 ctr, u32 event, u32 loops);
+
+/* Every bit of a control register: it faults or it is kept, nothing else */
+void test_control_bits(const char *name, u32 msr, u64 valid, bool keeps);
 
 #endif /* __ASSEMBLER__ */
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A multiboot program that tests the emulated PMU without an operating system
- * and writes TAP to the first serial port.  Command line: width=N full=0|1,
- * what the CPU must have, or pmu=0.
+ * and writes TAP to the first serial port.  Command line: version=N width=N
+ * full=0|1, what the CPU must have, or pmu=0.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -12,6 +12,7 @@
 
 volatile u32 ticks, gp_count;
 bool want_pmu = true;
+u32 want_version = 2;
 u32 want_width = 48;
 bool want_full = true;
 
@@ -129,6 +130,7 @@ void bare_main(const u32 *multiboot)
 	const char *cmdline = multiboot[0] & 4 ? (const char *)multiboot[4] : "";
 
 	want_pmu = option(cmdline, "pmu=", want_pmu);
+	want_version = option(cmdline, "version=", want_version);
 	want_width = option(cmdline, "width=", want_width);
 	want_full = option(cmdline, "full=", want_full);
 	set_up_interrupts();
@@ -136,7 +138,9 @@ void bare_main(const u32 *multiboot)
 		test_registers();
 		test_counting();
 		test_interrupts();
-		test_init();
+		test_version();
+		if (has_global())
+			test_init();
 	} else {
 		test_no_pmu();
 	}

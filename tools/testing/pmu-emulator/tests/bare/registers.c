@@ -10,27 +10,39 @@
 #define CPUID_PDCM	(1u << 15)
 #define PERF_CAP_FW	(1u << 13)
 
+volatile u32 switch_msr = MSR_GLOBAL_CTRL;
+
 void pmu_clear(void)
 {
-	wrmsr(MSR_GLOBAL_CTRL, 0);
+	if (has_global())
+		wrmsr(MSR_GLOBAL_CTRL, 0);
 	for (u32 i = 0; i < NUM_GP; i++) {
 		wrmsr(MSR_EVTSEL0 + i, 0);
 		wrmsr(MSR_PMC0 + i, 0);
 	}
-	wrmsr(MSR_FIXED_CTRL, 0);
-	for (u32 i = 0; i < NUM_FIXED; i++)
-		wrmsr(MSR_FIXED_CTR0 + i, 0);
-	wrmsr(MSR_GLOBAL_OVF_CTRL, ALL_COUNTERS);
+	if (has_global()) {
+		wrmsr(MSR_FIXED_CTRL, 0);
+		for (u32 i = 0; i < NUM_FIXED; i++)
+			wrmsr(MSR_FIXED_CTR0 + i, 0);
+		wrmsr(MSR_GLOBAL_OVF_CTRL, ALL_COUNTERS);
+	}
 	apic_write(APIC_LVTPC, LVT_MASKED);
 }
 
-void pmu_setup(u32 ctr, u32 event, u64 value, bool pmi)
+u64 pmu_setup(u32 ctr, u32 event, u64 value, bool pmi)
 {
+	u32 evtsel = event | COUNT_OS | (pmi ? EVTSEL_INT : 0);
+
 	wrmsr(ctr_msr(ctr), value & ctr_mask());
+	if (!has_global()) {
+		switch_msr = MSR_EVTSEL0 + ctr;
+		return evtsel;
+	}
 	if (ctr < FIXED)
-		wrmsr(MSR_EVTSEL0 + ctr, event | COUNT_OS | (pmi ? EVTSEL_INT : 0));
+		wrmsr(MSR_EVTSEL0 + ctr, evtsel);
 	else
 		wrmsr(MSR_FIXED_CTRL, (pmi ? 9ull : 1ull) << (4 * (ctr - FIXED)));
+	return bit(ctr);
 }
 
 static void test_cpuid(void)
@@ -38,20 +50,21 @@ static void test_cpuid(void)
 	u32 r[4];
 
 	cpuid(0xa, r);
-	check_eq("CPUID.0AH:EAX: version 2, 4 counters, width, 7 events", r[0],
-		 2 | NUM_GP << 8 | want_width << 16 | 7 << 24);
+	check_eq("CPUID.0AH:EAX: version, 4 counters, width, 7 events", r[0],
+		 want_version | NUM_GP << 8 | want_width << 16 | 7 << 24);
 	check_eq("CPUID.0AH:EBX: no LLC events, no branch misses", r[1],
 		 1 << 3 | 1 << 4 | 1 << 6);
-	check_eq("CPUID.0AH:ECX", r[2], 0);
-	check_eq("CPUID.0AH:EDX: 3 fixed counters, width", r[3],
-		 NUM_FIXED | want_width << 5);
+	check_eq("CPUID.0AH:ECX: fixed counters from version 5 on", r[2],
+		 want_version >= 5 ? (1 << NUM_FIXED) - 1 : 0);
+	check_eq("CPUID.0AH:EDX: 3 fixed counters, width, no AnyThread", r[3],
+		 has_global() ? NUM_FIXED | want_width << 5 |
+				(want_version >= 5 ? 1 << 15 : 0) : 0);
 	cpuid(1, r);
 	check_eq("CPUID.01H:ECX.PDCM: as full-width writes", !!(r[2] & CPUID_PDCM),
 		 want_full);
 }
 
-/* Every bit of a control register: it faults or it is kept, nothing else */
-static void test_control_bits(const char *name, u32 msr, u64 valid, bool keeps)
+void test_control_bits(const char *name, u32 msr, u64 valid, bool keeps)
 {
 	u32 wrong = 0;
 
@@ -71,21 +84,39 @@ static void test_control_bits(const char *name, u32 msr, u64 valid, bool keeps)
 
 static void test_control(void)
 {
-	check_eq("GLOBAL_CTRL at reset: GP counters enabled",
-		 rdmsr(MSR_GLOBAL_CTRL), (1 << NUM_GP) - 1);
+	u64 any = has_any() ? 0 : EVTSEL_ANY;
+	u64 high = want_version >= 4 ? 0x3full << 58 : 3ull << 62;
+
+	if (has_global())
+		check_eq("GLOBAL_CTRL at reset: GP counters enabled",
+			 rdmsr(MSR_GLOBAL_CTRL), (1 << NUM_GP) - 1);
 	pmu_clear();
-	test_control_bits("EVTSEL0: bits 21 and 32 to 63 fault", MSR_EVTSEL0,
-			  0xffffffff & ~(1u << 21), true);
-	test_control_bits("EVTSEL3: bits 21 and 32 to 63 fault", MSR_EVTSEL0 + 3,
-			  0xffffffff & ~(1u << 21), true);
+	test_control_bits("EVTSEL0: AnyThread and bits 32 to 63 fault",
+			  MSR_EVTSEL0, 0xffffffff & ~any, true);
+	test_control_bits("EVTSEL3: AnyThread and bits 32 to 63 fault",
+			  MSR_EVTSEL0 + 3, 0xffffffff & ~any, true);
+	check("EVTSEL4 is not the PMU's", !wrmsr_faults(MSR_EVTSEL0 + NUM_GP, 0));
+	if (!has_global())
+		return;
 	test_control_bits("FIXED_CTRL: AnyThread and bits 12 to 63 fault",
-			  MSR_FIXED_CTRL, 0xbbb, true);
+			  MSR_FIXED_CTRL, has_any() ? 0xfff : 0xbbb, true);
 	test_control_bits("GLOBAL_CTRL: bits without a counter fault",
 			  MSR_GLOBAL_CTRL, ALL_COUNTERS, true);
 	test_control_bits("GLOBAL_OVF_CTRL: bits without a meaning fault",
-			  MSR_GLOBAL_OVF_CTRL, ALL_COUNTERS | 3ull << 62, false);
+			  MSR_GLOBAL_OVF_CTRL, ALL_COUNTERS | high, false);
 	check("GLOBAL_STATUS: writing 0 faults", wrmsr_faults(MSR_GLOBAL_STATUS, 0));
-	check("EVTSEL4 is not the PMU's", !wrmsr_faults(MSR_EVTSEL0 + NUM_GP, 0));
+}
+
+static void test_fixed_writes(void)
+{
+	u64 mask = ctr_mask();
+
+	wrmsr(MSR_FIXED_CTR0, mask);
+	check_eq("FIXED_CTR0 takes all bits", rdmsr(MSR_FIXED_CTR0), mask);
+	check("FIXED_CTR0: a bit too many faults",
+	      wrmsr_faults(MSR_FIXED_CTR0, mask + 1));
+	check_eq("FIXED_CTR0 is then unchanged", rdmsr(MSR_FIXED_CTR0), mask);
+	check_eq("RDPMC reads it", rdpmc(RDPMC_FIXED), mask);
 }
 
 static void test_counter_writes(void)
@@ -100,12 +131,8 @@ static void test_counter_writes(void)
 	check_eq("PMC0 written with high bits: they are ignored", rdmsr(MSR_PMC0),
 		 (0x87654321 - 0x100000000ull) & mask);
 	wrmsr(MSR_PMC0, 0);
-	wrmsr(MSR_FIXED_CTR0, mask);
-	check_eq("FIXED_CTR0 takes all bits", rdmsr(MSR_FIXED_CTR0), mask);
-	check("FIXED_CTR0: a bit too many faults",
-	      wrmsr_faults(MSR_FIXED_CTR0, mask + 1));
-	check_eq("FIXED_CTR0 is then unchanged", rdmsr(MSR_FIXED_CTR0), mask);
-	check_eq("RDPMC reads it", rdpmc(RDPMC_FIXED), mask);
+	if (has_global())
+		test_fixed_writes();
 
 	check_eq("full-width PMC3 can be read", rdmsr_faults(MSR_FULL_PMC0 + 3),
 		 !want_full);
@@ -137,7 +164,7 @@ static void test_rdpmc(void)
 		wrmsr(MSR_PMC0 + i, 1000 + i);
 		wrong += rdpmc_faults(i) || rdpmc(i) != 1000 + i;
 	}
-	for (u32 i = 0; i < NUM_FIXED; i++) {
+	for (u32 i = 0; i < num_fixed(); i++) {
 		wrmsr(MSR_FIXED_CTR0 + i, 2000 + i);
 		wrong += rdpmc_faults(RDPMC_FIXED + i) ||
 			 rdpmc(RDPMC_FIXED + i) != 2000 + i;
@@ -146,6 +173,8 @@ static void test_rdpmc(void)
 	wrong = 0;
 	for (u32 i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		wrong += !rdpmc_faults(bad[i]);
+	for (u32 i = num_fixed(); i < NUM_FIXED; i++)
+		wrong += !rdpmc_faults(RDPMC_FIXED + i);
 	check_eq("RDPMC of what is no counter faults", wrong, 0);
 }
 

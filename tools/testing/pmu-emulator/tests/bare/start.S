@@ -42,7 +42,7 @@ _start:
 	push	$\vector
 	call	pmi_handler
 	add	$8, %esp
-	mov	$MSR_GLOBAL_CTRL, %ecx
+	mov	switch_msr, %ecx
 	mov	pmi_restart, %eax
 	mov	pmi_restart + 4, %edx
 	wrmsr
@@ -69,14 +69,14 @@ gp_fault:
 	iret
 
 /*
- * u32 spin(u64 global_ctrl, u32 n): run the loop n times with the counters
- * enabled.  Counted: SPIN_INSNS(n), the last of which is the WRMSR that stops
- * the counters.  Interrupts may come if they could before.
+ * u32 spin(u64 start, u32 n): run the loop n times with start in switch_msr,
+ * which lets the counters count.  Counted: SPIN_INSNS(n), the last of which is
+ * the WRMSR that stops the counters.  Interrupts may come if they could before.
  */
 	.globl	spin, spin_loop, spin_stopped
 spin:
 	push	%ebx
-	mov	$MSR_GLOBAL_CTRL, %ecx
+	mov	switch_msr, %ecx
 	mov	8(%esp), %eax
 	mov	12(%esp), %edx
 	mov	16(%esp), %ebx
@@ -97,7 +97,7 @@ spin_stopped:
 	.globl	spin_sti
 spin_sti:
 	push	%ebx
-	mov	$MSR_GLOBAL_CTRL, %ecx
+	mov	switch_msr, %ecx
 	mov	8(%esp), %eax
 	mov	12(%esp), %edx
 	mov	16(%esp), %ebx
@@ -114,20 +114,20 @@ spin_sti:
 	pop	%ebx
 	ret
 
-/* void rep_stos(u64 global_ctrl, void *p, u32 n): counted are REP_INSNS */
+/* void rep_stos(u64 start, void *p, u32 n): counted are REP_INSNS */
 	.globl	rep_stos
 rep_stos:
 	push	%edi
 	push	%ebx
 	mov	20(%esp), %edi
 	mov	24(%esp), %ebx
-	mov	$MSR_GLOBAL_CTRL, %ecx
+	mov	switch_msr, %ecx
 	mov	12(%esp), %eax
 	mov	16(%esp), %edx
 	wrmsr
 	mov	%ebx, %ecx
 	rep stosb
-	mov	$MSR_GLOBAL_CTRL, %ecx
+	mov	switch_msr, %ecx
 	xor	%eax, %eax
 	xor	%edx, %edx
 	wrmsr

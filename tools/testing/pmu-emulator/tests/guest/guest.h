@@ -62,12 +62,11 @@ static inline void die(const char *what)
 
 enum modes { USER = 1, KERNEL = 2 };
 
-/* An event of this thread, disabled; or of another, enabled by exec */
-static inline int perf_open(uint64_t config, enum modes modes, uint64_t period,
-			    int group, pid_t pid)
+static inline int perf_open_type(uint32_t type, uint64_t config, enum modes modes,
+				 uint64_t period, int group, pid_t pid)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_HARDWARE,
+		.type = type,
 		.size = sizeof(attr),
 		.config = config,
 		.sample_period = period,
@@ -83,6 +82,19 @@ static inline int perf_open(uint64_t config, enum modes modes, uint64_t period,
 	if (fd < 0)
 		die("perf_event_open");
 	return fd;
+}
+
+/* An event of this thread, disabled; or of another, enabled by exec */
+static inline int perf_open(uint64_t config, enum modes modes, uint64_t period,
+			    int group, pid_t pid)
+{
+	return perf_open_type(PERF_TYPE_HARDWARE, config, modes, period, group, pid);
+}
+
+/* An event select and unit mask of this thread, disabled */
+static inline int perf_open_raw(uint64_t config, enum modes modes, int group)
+{
+	return perf_open_type(PERF_TYPE_RAW, config, modes, 0, group, 0);
 }
 
 static inline uint64_t perf_read(int fd)

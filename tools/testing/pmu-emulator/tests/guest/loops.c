@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: loops CPU...
+ * usage: loops [-g] CPU...
  * One process for each CPU named, pinned to it; those that share a CPU are
  * switched many times. Each counts a loop of its own known length in user mode
- * with mainline's perf driver.
+ * with mainline's perf driver.  -g: with four general-purpose counters alone.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -25,6 +25,11 @@ static const struct {
 };
 
 #define NUM_EVENTS	(sizeof(events) / sizeof(events[0]))
+
+/* perf knows no other name of reference cycles than that of a fixed counter */
+#define GP_REF_CYCLES	0x013c
+
+static bool gp_alone;
 
 static struct shared {
 	int ready;
@@ -51,29 +56,40 @@ static uint64_t length(int process)
 	return 8000001 + 100003ull * process;
 }
 
+static int open_event(uint64_t config, int group)
+{
+	if (gp_alone && config == PERF_COUNT_HW_REF_CPU_CYCLES)
+		return perf_open_raw(GP_REF_CYCLES, USER, group);
+	return perf_open(config, USER, 0, group, 0);
+}
+
 static void process(int number, int cpu, int processes)
 {
 	struct result *r = &shared->result[number];
 	uint64_t empty[NUM_EVENTS];
 	struct rusage before, after;
-	int fd[NUM_EVENTS], kernel;
+	int fd[NUM_EVENTS], kernel = -1;
 
 	run_on_cpu(cpu);
 	for (size_t i = 0; i < NUM_EVENTS; i++)
-		fd[i] = perf_open(events[i].config, USER, 0, i ? fd[0] : -1, 0);
-	kernel = perf_open(PERF_COUNT_HW_INSTRUCTIONS, KERNEL, 0, -1, 0);
+		fd[i] = open_event(events[i].config, i ? fd[0] : -1);
+	if (!gp_alone)
+		kernel = perf_open(PERF_COUNT_HW_INSTRUCTIONS, KERNEL, 0, -1, 0);
 	measure(fd, 1, empty);
 
 	__sync_fetch_and_add(&shared->ready, 1);
 	while (*(volatile int *)&shared->ready < processes)
 		sched_yield();
 
-	perf_start(kernel);
+	if (!gp_alone)
+		perf_start(kernel);
 	getrusage(RUSAGE_SELF, &before);
 	measure(fd, length(number), r->counted);
 	getrusage(RUSAGE_SELF, &after);
-	perf_stop(kernel);
-	r->kernel = perf_read(kernel);
+	if (!gp_alone) {
+		perf_stop(kernel);
+		r->kernel = perf_read(kernel);
+	}
 	r->switches = after.ru_nivcsw - before.ru_nivcsw;
 	for (size_t i = 0; i < NUM_EVENTS; i++)
 		r->counted[i] -= empty[i];
@@ -105,10 +121,15 @@ static void report(int number, int cpu, bool alone)
 
 int main(int argc, char **argv)
 {
-	int processes = argc - 1;
+	int processes;
 
+	if (argc > 1 && !strcmp(argv[1], "-g")) {
+		gp_alone = true;
+		argv++, argc--;
+	}
+	processes = argc - 1;
 	if (processes < 1 || processes > MAX_PROCESSES) {
-		fprintf(stderr, "usage: loops CPU...\n");
+		fprintf(stderr, "usage: loops [-g] CPU...\n");
 		return 2;
 	}
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# usage: suite.sh full|cpus N|short|off
+# usage: suite.sh full|cpus N|short|version N|off
 # Runs in the guest: the programs beside it, one after the other. Each writes
 # TAP with a plan; after it comes a test that it has ended well.
 set -u
@@ -44,6 +44,12 @@ cpus)
 	;;
 short)
 	run loops 0 1
+	run sampling
+	;;
+version)
+	# version 1 has no fixed counters
+	# shellcheck disable=SC2046 # an argument or none
+	run loops $([ "$2" -gt 1 ] || echo -g) 0
 	run sampling
 	;;
 off)
