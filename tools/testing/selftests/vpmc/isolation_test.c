@@ -25,7 +25,7 @@ FIXTURE(isolation)
 	struct view *view;
 };
 
-enum watcher { COUNTS, STANDS, NOTHING_PROGRAMMED, OTHER_THREAD };
+enum watcher { COUNTS, STANDS, OTHER_THREAD };
 
 FIXTURE_VARIANT(isolation)
 {
@@ -54,14 +54,6 @@ FIXTURE_VARIANT_ADD(isolation, watcher_stands) {
 
 FIXTURE_VARIANT_ADD(isolation, watcher_stands_other_selection) {
 	.watcher = STANDS, .watched = OTHER, .victim = SAME,
-};
-
-FIXTURE_VARIANT_ADD(isolation, watcher_without_counters) {
-	.watcher = COUNTS, .victim = SAME,
-};
-
-FIXTURE_VARIANT_ADD(isolation, watcher_never_programmed) {
-	.watcher = NOTHING_PROGRAMMED, .victim = SAME,
 };
 
 FIXTURE_VARIANT_ADD(isolation, unmonitored_thread_of_a_mapper) {
@@ -166,23 +158,17 @@ static int watcher(const FIXTURE_VARIANT(isolation) *variant, struct watch *w)
 
 	if (set_fifo(50))
 		return 10;
-	if (variant->watcher == NOTHING_PROGRAMMED) {
-		set.fd = vpmc_open();
-		set.page = vpmc_map(set.fd);
-		if (set.page == MAP_FAILED)
-			return 11;
-	} else if (set_open(&set, variant->watched)) {
-		return 12;
-	}
+	if (set_open(&set, variant->watched))
+		return 11;
 	if (variant->watcher == COUNTS || variant->watcher == OTHER_THREAD)
 		err = vpmc_ioctl(set.fd, VPMC_IOC_START, 0);
 	if (err)
-		return 13;
+		return 12;
 	if (variant->watcher != OTHER_THREAD)
 		return watch(w);
 	if (pthread_create(&thread, NULL, watch_thread, w) ||
 	    pthread_join(thread, NULL))
-		return 14;
+		return 13;
 	return w->view->watcher_error;
 }
 

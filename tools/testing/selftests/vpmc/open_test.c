@@ -291,7 +291,6 @@ TEST(thread_of_the_group)
 	EXPECT_EQ(-ESRCH, vpmc_ioctl(fd, VPMC_IOC_UNLINK, 0));
 	EXPECT_EQ(0, vpmc_read_control(fd, &control));
 	EXPECT_EQ(1, control.nr_counters);
-	EXPECT_EQ(-ENOENT, open_error(path, O_RDWR));
 }
 
 /* A thread controls another one: it counts what the other executes. */
@@ -326,6 +325,63 @@ TEST(controlled_by_another_thread)
 	peer.go = 1;
 	pthread_join(peer.thread, NULL);
 	EXPECT_EQ(0, peer.wrong);
+}
+
+/* START while the owner sleeps: it counts from its wake-up on. */
+struct sleeper {
+	int go[2];
+	struct set set;
+	int wrong;
+	pid_t tid;
+};
+
+static void *sleeper_thread(void *arg)
+{
+	struct sleeper *sleeper = arg;
+	char byte;
+
+	sleeper->wrong = pin(1) || set_open(&sleeper->set, insns);
+	__atomic_store_n(&sleeper->tid, my_tid(), __ATOMIC_RELEASE);
+	if (read(sleeper->go[0], &byte, 1) != 1)
+		sleeper->wrong = 1;
+	if (vpmc_ioctl(sleeper->set.fd, VPMC_IOC_STOP, 0))
+		sleeper->wrong = 1;
+	return NULL;
+}
+
+TEST(started_asleep)
+{
+	struct sleeper sleeper = {};
+	struct vpmc_read sums;
+	pthread_t thread;
+	int i;
+
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, pipe(sleeper.go));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, sleeper_thread, &sleeper));
+	while (!__atomic_load_n(&sleeper.tid, __ATOMIC_ACQUIRE))
+		sched_yield();
+	/* Asleep: it does not use its CPU any more. */
+	usleep(20000);
+	ASSERT_EQ(0, vpmc_ioctl(sleeper.set.fd, VPMC_IOC_START, 0));
+	for (i = 0; i < 3; i++) {
+		usleep(1000);
+		ASSERT_EQ(0, vpmc_read(sleeper.set.fd, &sums));
+		EXPECT_EQ(VPMC_STATE_RUNNING, sums.state);
+		EXPECT_EQ(0, sums.sum[0]);
+		EXPECT_EQ(0, sums.ticks);
+		EXPECT_EQ(0, sums.switches);
+	}
+	ASSERT_EQ(1, write(sleeper.go[1], "", 1));
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(0, sleeper.wrong);
+	ASSERT_EQ(0, vpmc_read(sleeper.set.fd, &sums));
+	EXPECT_EQ(VPMC_STATE_EXITED, sums.state);
+	EXPECT_LT(0, sums.sum[0]);
+	EXPECT_LT(0, sums.ticks);
+	EXPECT_EQ(1, sums.switches);
+	/* There was no CPU before that one. */
+	EXPECT_EQ(0, sums.migrations);
 }
 
 /* read(2): what cat shows. */

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who may use RDPMC: the address space that has the page of attached counters
+ * Who may use RDPMC: the address space that has the page of a programmed set
  * mapped, and as long as it has.
  *
  * Copyright (C) 2026 vpmc developers
  */
+#include <linux/perf_event.h>
 #include "vpmc_test.h"
 #include "rdpmc.h"
 
@@ -24,6 +25,62 @@ TEST(running_and_not_mapped)
 	ASSERT_EQ(0, munmap(set.page, PAGE));
 	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_START, 0));
 	EXPECT_FALSE(may_rdpmc(0));
+}
+
+TEST(mapped_and_never_programmed)
+{
+	void *page;
+	int fd = vpmc_open();
+
+	ASSERT_LE(0, fd);
+	page = vpmc_map(fd);
+	ASSERT_NE(MAP_FAILED, page);
+	EXPECT_FALSE(may_rdpmc(0));
+	EXPECT_FALSE(may_rdpmc(FIXED(0)));
+	/* A CONTROL that fails gives nothing. */
+	EXPECT_EQ(-EINVAL, set_program(&(struct set){ .fd = fd },
+				       (struct choice[]){ { 0xc0, 0 }, {} }));
+	EXPECT_FALSE(may_rdpmc(0));
+	EXPECT_EQ(0, set_program(&(struct set){ .fd = fd }, insns));
+	EXPECT_TRUE(may_rdpmc(0));
+}
+
+/* No counters, no RDPMC: the PMU may be somebody else's. */
+TEST(mapped_without_counters)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_INSTRUCTIONS,
+		.exclude_kernel = 1,
+	};
+	static const struct choice none[] = { {} };
+	struct set set;
+	int event;
+
+	ASSERT_EQ(0, set_open(&set, none));
+	EXPECT_FALSE(may_rdpmc(0));
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_START, 0));
+	EXPECT_FALSE(may_rdpmc(0));
+	event = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	ASSERT_LE(0, event);
+	EXPECT_FALSE(may_rdpmc(0));
+	EXPECT_FALSE(may_rdpmc(FIXED(0)));
+	ASSERT_EQ(0, close(event));
+	/* With counters, and without them again. */
+	ASSERT_EQ(0, set_program(&set, insns));
+	EXPECT_TRUE(may_rdpmc(0));
+	ASSERT_EQ(0, set_program(&set, insns));
+	EXPECT_TRUE(may_rdpmc(0));
+	ASSERT_EQ(0, set_program(&set, none));
+	EXPECT_FALSE(may_rdpmc(0));
+	/* The unmap that comes later must not count once more. */
+	ASSERT_EQ(0, munmap(set.page, PAGE));
+	ASSERT_EQ(0, set_program(&set, insns));
+	EXPECT_FALSE(may_rdpmc(0));
+	set.page = vpmc_map(set.fd);
+	ASSERT_NE(MAP_FAILED, set.page);
+	EXPECT_TRUE(may_rdpmc(0));
 }
 
 TEST(mapped)
@@ -249,6 +306,63 @@ TEST(after_the_owners_exit)
 	EXPECT_TRUE(may_rdpmc(0));
 	tell(&other, OTHER_EXIT);
 	pthread_join(other.thread, NULL);
+	EXPECT_FALSE(may_rdpmc(0));
+}
+
+/* The administrator's word about RDPMC: nobody (0), mappers (1), all (2). */
+FIXTURE(sysfs)
+{
+	struct set set;
+};
+
+static int set_sysfs(const char *value)
+{
+	int fd = open("/sys/bus/event_source/devices/cpu/rdpmc", O_WRONLY);
+	int err = fd < 0 || write(fd, value, 1) != 1;
+
+	close(fd);
+	return err;
+}
+
+FIXTURE_SETUP(sysfs)
+{
+	ASSERT_EQ(0, set_open(&self->set, insns));
+}
+
+FIXTURE_TEARDOWN(sysfs)
+{
+	EXPECT_EQ(0, set_sysfs("1"));
+	set_close(&self->set);
+}
+
+TEST_F(sysfs, nobody)
+{
+	ASSERT_TRUE(may_rdpmc(0));
+	ASSERT_EQ(0, set_sysfs("0"));
+	EXPECT_FALSE(may_rdpmc(0));
+	/* The kernel counts and reads all the same. */
+	ASSERT_EQ(0, set_program(&self->set, insns));
+	EXPECT_FALSE(self->set.page->caps & VPMC_CAP_RDPMC);
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
+	EXPECT_FALSE(may_rdpmc(0));
+	ASSERT_EQ(0, set_sysfs("1"));
+	EXPECT_TRUE(may_rdpmc(0));
+	ASSERT_EQ(0, set_program(&self->set, insns));
+	EXPECT_TRUE(self->set.page->caps & VPMC_CAP_RDPMC);
+}
+
+TEST_F(sysfs, everybody)
+{
+	ASSERT_EQ(0, set_sysfs("2"));
+	EXPECT_TRUE(may_rdpmc(0));
+	EXPECT_EQ(1, child_may_rdpmc(0));
+	ASSERT_EQ(0, set_measure(&self->set, code_yield, 100, 1000));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_YIELD(100, 1000)));
+	ASSERT_EQ(0, munmap(self->set.page, PAGE));
+	self->set.page = MAP_FAILED;
+	EXPECT_TRUE(may_rdpmc(0));
+	ASSERT_EQ(0, set_sysfs("1"));
 	EXPECT_FALSE(may_rdpmc(0));
 }
 

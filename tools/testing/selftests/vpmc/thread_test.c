@@ -30,6 +30,7 @@ struct shared {
 	pthread_barrier_t barrier;
 	bool same_selection;
 	bool pinned;
+	bool half;
 	code_fn body;
 	long a;
 	long b;
@@ -49,6 +50,7 @@ FIXTURE_VARIANT(workers)
 	bool same_selection;
 	bool yield;
 	bool unpinned;
+	bool half;	/* workers 2 and 3 have no counters */
 };
 
 FIXTURE_VARIANT_ADD(workers, threads_yield) {
@@ -68,6 +70,18 @@ FIXTURE_VARIANT_ADD(workers, threads_preempted_selections) {
 
 FIXTURE_VARIANT_ADD(workers, threads_unpinned) {
 	.unpinned = true,
+};
+
+FIXTURE_VARIANT_ADD(workers, threads_yield_half) {
+	.same_selection = true, .yield = true, .half = true,
+};
+
+FIXTURE_VARIANT_ADD(workers, threads_preempted_half) {
+	.half = true,
+};
+
+FIXTURE_VARIANT_ADD(workers, processes_yield_half) {
+	.processes = true, .yield = true, .half = true,
 };
 
 FIXTURE_VARIANT_ADD(workers, processes_yield) {
@@ -106,6 +120,7 @@ FIXTURE_SETUP(workers)
 
 	shared->same_selection = variant->same_selection;
 	shared->pinned = !variant->unpinned;
+	shared->half = variant->half;
 	if (variant->yield) {
 		shared->body = code_yield;
 		shared->a = 400;
@@ -140,6 +155,13 @@ static void *work(void *arg)
 
 	worker->wrong = -1;
 	err = shared->pinned ? pin(worker->number % 2) : 0;
+	if (shared->half && worker->number >= 2) {
+		pthread_barrier_wait(&shared->barrier);
+		worker->switches = my_switches();
+		worker->wrong = err || shared->body(shared->a, shared->b);
+		worker->switches = my_switches() - worker->switches;
+		return NULL;
+	}
 	if (!err)
 		err = set_open(&set, selection[shared->same_selection ?
 					       0 : worker->number]);
