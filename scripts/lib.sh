@@ -69,25 +69,43 @@ lock() {
 progress() {
 	_n=$(tail -c 400 "$1" | tr '\r' '\n' | sed -n 's/^\[\([0-9]*\/[0-9]*\)\].*/\1/p' | tail -n 1)
 	[ -n "$_n" ] || _n=$(grep -c '^  *\(CC\|AS\|LD\|AR\|HOSTCC\) ' "$1") || :
-	echo "$_n"
+	if [ "$_n" = 0 ]; then
+		tail -n 1 "$1" | cut -c1-60
+	else
+		echo "$_n objects"
+	fi
 }
 
-# run_logged NAME COMMAND...: output to build/log/NAME.log, progress every
-# ten seconds, the log's end on failure
+# stop_logged SIGNAL: ends the command of run_logged with all its children,
+# then this shell as the signal would have
+stop_logged() {
+	trap - INT TERM HUP
+	kill -- "-$_pid" 2>/dev/null || :
+	wait "$_pid" || :
+	say "$_name was interrupted; run it again to go on"
+	kill "-$1" $$
+}
+
+# run_logged NAME PROGRAM...: output to build/log/NAME.log, progress every ten
+# seconds, the log's end on failure. A session of its own lets an interruption
+# reach everything that the program started.
 run_logged() {
 	_name=$1
 	_log=$logdir/$1.log
 	shift
 	mkdir -p "$logdir"
-	"$@" >"$_log" 2>&1 </dev/null &
+	: >"$_log"
+	setsid "$@" >"$_log" 2>&1 </dev/null &
 	_pid=$!
-	trap 'kill "$_pid" 2>/dev/null; wait "$_pid" || :; trap - INT TERM HUP; kill -INT $$' INT TERM HUP
+	trap 'stop_logged INT' INT
+	trap 'stop_logged TERM' TERM
+	trap 'stop_logged HUP' HUP
 	_last=$(date +%s)
 	while kill -0 "$_pid" 2>/dev/null; do
 		sleep 0.2
 		[ $(($(date +%s) - _last)) -ge 10 ] || continue
 		_last=$(date +%s)
-		say "$_name: $(progress "$_log") objects"
+		say "$_name: $(progress "$_log")"
 	done
 	_rc=0
 	wait "$_pid" || _rc=$?
