@@ -41,7 +41,7 @@ tree:
 
 shell:
 	@scripts/setup
-	@scripts/vm --tty -- sh
+	@scripts/vm --tty -- sh || :
 
 prune:
 	@scripts/prune

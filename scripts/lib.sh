@@ -88,14 +88,14 @@ stop_logged() {
 
 # run_logged NAME PROGRAM...: output to build/log/NAME.log, progress every ten
 # seconds, the log's end on failure. A session of its own lets an interruption
-# reach everything that the program started.
+# reach everything that the program started, as does the limit of two hours.
 run_logged() {
 	_name=$1
 	_log=$logdir/$1.log
 	shift
 	mkdir -p "$logdir"
 	: >"$_log"
-	setsid "$@" >"$_log" 2>&1 </dev/null &
+	setsid timeout -k 10 "${VPMC_BUILD_LIMIT:-7200}" "$@" >"$_log" 2>&1 </dev/null &
 	_pid=$!
 	trap 'stop_logged INT' INT
 	trap 'stop_logged TERM' TERM
