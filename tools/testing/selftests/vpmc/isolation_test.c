@@ -34,6 +34,7 @@ FIXTURE_VARIANT(isolation)
 	struct choice victim[5];
 	bool victim_exits;
 	bool through_idle;
+	bool other_cpu;			/* the watcher goes to the victim's */
 };
 
 #define SAME	{ { EV_INSNS, FIXED(0) }, { EV_BRANCHES, 0 }, { EV_INSNS, 1 } }
@@ -88,6 +89,19 @@ FIXTURE_VARIANT_ADD(isolation, through_idle_counting) {
 	.through_idle = true,
 };
 
+FIXTURE_VARIANT_ADD(isolation, watcher_comes_from_another_cpu) {
+	.watcher = COUNTS, .watched = SAME, .victim = SAME, .other_cpu = true,
+};
+
+FIXTURE_VARIANT_ADD(isolation, watcher_stands_comes_from_another_cpu) {
+	.watcher = STANDS, .watched = OTHER, .victim = SAME, .other_cpu = true,
+};
+
+FIXTURE_VARIANT_ADD(isolation, unmonitored_thread_from_another_cpu) {
+	.watcher = OTHER_THREAD, .watched = SAME, .victim = OTHER,
+	.other_cpu = true,
+};
+
 FIXTURE_SETUP(isolation)
 {
 	struct vpmc_info info;
@@ -122,6 +136,7 @@ struct watch {
 	struct view *view;
 	int go;		/* a byte tells the victim to run */
 	int done;	/* it is over */
+	int cpu;	/* where to look again */
 };
 
 /*
@@ -138,6 +153,8 @@ static int watch(struct watch *watch)
 	read_raw(watch->view->before);
 	if (write(watch->go, &byte, 1) != 1 || read(watch->done, &byte, 1) < 0)
 		return 1;
+	if (watch->cpu && pin(watch->cpu))
+		return 2;
 	read_raw(watch->view->after);
 	return 0;
 }
@@ -179,7 +196,8 @@ static int victim(const FIXTURE_VARIANT(isolation) *variant, int go, int done,
 	struct set set;
 	char byte;
 
-	if (set_fifo(40) || set_open(&set, variant->victim))
+	if ((variant->other_cpu && pin(1)) || set_fifo(40) ||
+	    set_open(&set, variant->victim))
 		return 20;
 	if (vpmc_ioctl(set.fd, VPMC_IOC_START, 0))
 		return 21;
@@ -202,7 +220,7 @@ static int run(const FIXTURE_VARIANT(isolation) *variant, struct view *view,
 	       long n)
 {
 	int go[2], done[2], err;
-	struct watch w = { .view = view };
+	struct watch w = { .view = view, .cpu = variant->other_cpu };
 	pid_t watching, running;
 
 	if (pipe(go) || pipe(done))
@@ -239,6 +257,88 @@ TEST_F(isolation, same_view)
 		}
 		EXPECT_EQ(a->after[i], b->after[i]) {
 			TH_LOG("counter %d after the victim ran", i);
+		}
+	}
+}
+
+/* What "isolation_test --spin N" does: see program_started_by_vfork. */
+static __attribute__((__constructor__(101))) void spin(int argc, char **argv)
+{
+	if (argc != 3 || strcmp(argv[1], "--spin"))
+		return;
+	code_loop(atol(argv[2]), 0);
+	_exit(0);
+}
+
+/* vfork() and execve() take a thread from one address space to another. */
+static void spawn(bool attached, const char *n)
+{
+	char *argv[] = { "isolation_test", "--spin", (char *)n, NULL };
+	pid_t pid = vfork();
+	int status;
+
+	if (!pid) {
+		/* Counters that never ran: exec must park what runs. */
+		if (attached)
+			syscall(SYS_open, THREAD_FILE, O_RDWR | O_CREAT, 0);
+		execv("/proc/self/exe", argv);
+		_exit(1);
+	}
+	waitpid(pid, &status, 0);
+}
+
+struct spawner {
+	struct view *view;
+	const char *n;
+	bool attached;
+	bool stands;
+};
+
+static int spawner(struct spawner *spawner)
+{
+	static const struct choice same[5] = SAME;
+	struct set set;
+
+	if (set_fifo(50) || set_open(&set, same))
+		return 1;
+	if (vpmc_ioctl(set.fd, VPMC_IOC_START, 0))
+		return 2;
+	if (spawner->stands && vpmc_ioctl(set.fd, VPMC_IOC_STOP, 0))
+		return 3;
+	memset(spawner->view, 1, sizeof(*spawner->view));
+	read_raw(spawner->view->before);
+	spawn(spawner->attached, spawner->n);
+	read_raw(spawner->view->after);
+	return 0;
+}
+
+TEST(program_started_by_vfork)
+{
+	struct view *view = mmap(NULL, 2 * sizeof(*view),
+				 PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct spawner spawn = {};
+	int i, j;
+
+	ASSERT_NE(MAP_FAILED, view);
+	ASSERT_EQ(0, pin(0));
+	for (j = 0; j < 4; j++) {
+		spawn.attached = j & 1;
+		spawn.stands = j & 2;
+		for (i = 0; i < 2; i++) {
+			pid_t pid = fork();
+
+			spawn.view = &view[i];
+			spawn.n = i ? "3000000" : "1000";
+			if (!pid)
+				_exit(spawner(&spawn));
+			ASSERT_EQ(0, child_status(pid));
+		}
+		for (i = 0; i < RAW; i++) {
+			EXPECT_EQ(view[0].before[i], view[1].before[i]);
+			EXPECT_EQ(view[0].after[i], view[1].after[i]) {
+				TH_LOG("counter %d, case %d", i, j);
+			}
 		}
 	}
 }

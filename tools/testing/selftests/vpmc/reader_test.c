@@ -409,6 +409,67 @@ TEST_F(reader, equals_read_when_stopped)
 	set_close(&set);
 }
 
+/* The reader header's functions say the same. */
+TEST(reader_header)
+{
+	static const struct choice all[] = {
+		{ EV_INSNS, FIXED(0) }, { EV_BRANCHES, 0 }, { EV_INSNS, 1 },
+		{ EV_CYCLES, FIXED(1) }, { EV_INSNS, 2 }, {}
+	};
+	uint64_t a[VPMC_MAX_COUNTERS], b[VPMC_MAX_COUNTERS], ticks, more;
+	struct vpmc_read read;
+	struct set set;
+	unsigned int i;
+
+	ASSERT_EQ(0, set_open(&set, all));
+	ASSERT_EQ(0, set_measure(&set, code_loop, 1000, 0));
+	ASSERT_EQ(0, vpmc_read(set.fd, &read));
+	vpmc_read_page(set.page, a, &ticks);
+	EXPECT_EQ(0, memcmp(a, read.sum, 5 * sizeof(*a)));
+	EXPECT_EQ(read.ticks, ticks);
+	EXPECT_EQ(read.ticks, vpmc_read_ticks(set.page));
+	EXPECT_EQ(read.sum[0], vpmc_read_1(set.page));
+	vpmc_read_2(set.page, b, &more);
+	EXPECT_EQ(0, memcmp(b, read.sum, 2 * sizeof(*b)));
+	EXPECT_EQ(read.ticks, more);
+	vpmc_read_4(set.page, b, NULL);
+	EXPECT_EQ(0, memcmp(b, read.sum, 4 * sizeof(*b)));
+
+	/* Running: what one read costs is a constant. */
+	ASSERT_EQ(0, set_fifo(50));
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_START, 0));
+	for (i = 0; i < 100; i++) {
+		static uint64_t cost[3];
+		uint64_t one, two;
+
+		one = vpmc_read_1(set.page);
+		two = vpmc_read_1(set.page);
+		if (i)
+			EXPECT_EQ(cost[0], two - one);
+		cost[0] = two - one;
+		vpmc_read_4(set.page, a, &ticks);
+		vpmc_read_4(set.page, b, &more);
+		EXPECT_EQ(b[2] - a[2], b[0] - a[0]);
+		EXPECT_EQ(b[3] - a[3], b[0] - a[0]);
+		EXPECT_LT(ticks, more);
+		if (i)
+			EXPECT_EQ(cost[1], b[0] - a[0]);
+		cost[1] = b[0] - a[0];
+		vpmc_read_page(set.page, a, &ticks);
+		vpmc_read_page(set.page, b, &more);
+		EXPECT_EQ(b[4] - a[4], b[0] - a[0]);
+		if (i)
+			EXPECT_EQ(cost[2], b[0] - a[0]);
+		cost[2] = b[0] - a[0];
+		if (i == 99)
+			TH_LOG("instructions: %llu for 1, %llu for 4 and time, %llu for a page of 5",
+			       (unsigned long long)cost[0],
+			       (unsigned long long)cost[1],
+			       (unsigned long long)cost[2]);
+	}
+	set_close(&set);
+}
+
 #define READS	10000000
 
 struct tally {
