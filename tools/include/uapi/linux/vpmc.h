@@ -10,6 +10,7 @@
 #ifndef _UAPI_LINUX_VPMC_H
 #define _UAPI_LINUX_VPMC_H
 
+#include <linux/ioctl.h>
 #include <linux/types.h>
 
 /* Version of the page and of the structures below, counted up by one. */
