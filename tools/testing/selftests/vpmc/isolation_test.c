@@ -25,7 +25,12 @@ FIXTURE(isolation)
 	struct view *view;
 };
 
-enum watcher { COUNTS, STANDS, OTHER_THREAD };
+/*
+ * COUNTS and STANDS say what the watcher's set does, OTHER_THREAD has no set and
+ * looks from beside one that counts. The last two map the page only when the
+ * victim is done: themselves, or another thread does while they sleep.
+ */
+enum watcher { COUNTS, STANDS, OTHER_THREAD, MAPS_LATE, MAPPED_ASLEEP };
 
 FIXTURE_VARIANT(isolation)
 {
@@ -89,6 +94,18 @@ FIXTURE_VARIANT_ADD(isolation, through_idle_counting) {
 	.through_idle = true,
 };
 
+FIXTURE_VARIANT_ADD(isolation, maps_late) {
+	.watcher = MAPS_LATE, .watched = SAME, .victim = SAME,
+};
+
+FIXTURE_VARIANT_ADD(isolation, maps_late_other_selection) {
+	.watcher = MAPS_LATE, .watched = OTHER, .victim = SAME,
+};
+
+FIXTURE_VARIANT_ADD(isolation, mapped_asleep) {
+	.watcher = MAPPED_ASLEEP, .watched = SAME, .victim = SAME,
+};
+
 FIXTURE_VARIANT_ADD(isolation, watcher_comes_from_another_cpu) {
 	.watcher = COUNTS, .watched = SAME, .victim = SAME, .other_cpu = true,
 };
@@ -137,7 +154,58 @@ struct watch {
 	int go;		/* a byte tells the victim to run */
 	int done;	/* it is over */
 	int cpu;	/* where to look again */
+	int late_fd;	/* to be mapped before that */
+	int asleep[2];	/* pipes to and from the thread that does it, if any */
 };
+
+/* Maps the page on the other CPU, while the owner waits for it. */
+static void *map_thread(void *arg)
+{
+	struct watch *w = arg;
+	char byte;
+
+	if (pin(1) || write(w->asleep[1], "", 1) != 1 ||
+	    read(w->asleep[0], &byte, 1) != 1 ||
+	    vpmc_map(w->late_fd) == MAP_FAILED ||
+	    write(w->asleep[1], "", 1) != 1)
+		exit(1);
+	return NULL;
+}
+
+/* The thread is on its CPU and waits when this returns. */
+static int start_map_thread(struct watch *w)
+{
+	static struct watch other;
+	int to[2], from[2];
+	pthread_t thread;
+	char byte;
+
+	if (pipe(to) || pipe(from))
+		return -1;
+	other = *w;
+	other.asleep[0] = to[0];
+	other.asleep[1] = from[1];
+	w->asleep[0] = from[0];
+	w->asleep[1] = to[1];
+	return pthread_create(&thread, NULL, map_thread, &other) ||
+	       read(w->asleep[0], &byte, 1) != 1;
+}
+
+static int map_late(struct watch *w)
+{
+	char byte;
+
+	if (!w->asleep[1])
+		return vpmc_map(w->late_fd) == MAP_FAILED;
+	/*
+	 * Until the victim has ended. Then the counters are this set's, with
+	 * what the victim left in them, and after that nobody moves them.
+	 */
+	usleep(20000);
+	code_loop(1000, 0);
+	return write(w->asleep[1], "", 1) != 1 ||
+	       read(w->asleep[0], &byte, 1) != 1;
+}
 
 /*
  * Reads, lets the victim run, and reads again as the first thing that it does
@@ -150,11 +218,14 @@ static int watch(struct watch *watch)
 	/* Warm: the pages that read_raw() writes are there. */
 	memset(watch->view->before, 1, sizeof(watch->view->before));
 	memset(watch->view->after, 1, sizeof(watch->view->after));
-	read_raw(watch->view->before);
+	if (!watch->late_fd)
+		read_raw(watch->view->before);
 	if (write(watch->go, &byte, 1) != 1 || read(watch->done, &byte, 1) < 0)
 		return 1;
 	if (watch->cpu && pin(watch->cpu))
 		return 2;
+	if (watch->late_fd && map_late(watch))
+		return 3;
 	read_raw(watch->view->after);
 	return 0;
 }
@@ -177,10 +248,16 @@ static int watcher(const FIXTURE_VARIANT(isolation) *variant, struct watch *w)
 		return 10;
 	if (set_open(&set, variant->watched))
 		return 11;
-	if (variant->watcher == COUNTS || variant->watcher == OTHER_THREAD)
+	if (variant->watcher != STANDS)
 		err = vpmc_ioctl(set.fd, VPMC_IOC_START, 0);
 	if (err)
 		return 12;
+	if (variant->watcher == MAPS_LATE || variant->watcher == MAPPED_ASLEEP) {
+		munmap(set.page, PAGE);
+		w->late_fd = set.fd;
+		if (variant->watcher == MAPPED_ASLEEP && start_map_thread(w))
+			return 14;
+	}
 	if (variant->watcher != OTHER_THREAD)
 		return watch(w);
 	if (pthread_create(&thread, NULL, watch_thread, w) ||
