@@ -482,6 +482,17 @@ TEST_F(ioctl, wrong_event)
 	refused(_metadata, self, &bad, -EINVAL, VPMC_REASON_WRONG_EVENT);
 }
 
+/* What this processor says it does not have: CPUID leaf 0AH, EBX. */
+TEST_F(ioctl, unavailable)
+{
+	evtsel_refused(_metadata, self, 0x100c5, -EOPNOTSUPP,
+		       VPMC_REASON_UNAVAILABLE);
+	evtsel_refused(_metadata, self, 0x14f2e, -EOPNOTSUPP,
+		       VPMC_REASON_UNAVAILABLE);
+	evtsel_refused(_metadata, self, 0x1412e, -EOPNOTSUPP,
+		       VPMC_REASON_UNAVAILABLE);
+}
+
 TEST_F(ioctl, extra_msr)
 {
 	evtsel_refused(_metadata, self, 0x101b7, -EOPNOTSUPP,

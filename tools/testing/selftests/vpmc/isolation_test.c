@@ -165,8 +165,11 @@ static void *map_thread(void *arg)
 	char byte;
 
 	if (pin(1) || write(w->asleep[1], "", 1) != 1 ||
-	    read(w->asleep[0], &byte, 1) != 1 ||
-	    vpmc_map(w->late_fd) == MAP_FAILED ||
+	    read(w->asleep[0], &byte, 1) != 1)
+		exit(1);
+	/* The owner goes to sleep: its CPU is idle. */
+	usleep(10000);
+	if (vpmc_map(w->late_fd) == MAP_FAILED ||
 	    write(w->asleep[1], "", 1) != 1)
 		exit(1);
 	return NULL;

@@ -418,4 +418,48 @@ TEST(text)
 	EXPECT_EQ(EINVAL, errno);
 }
 
+/* The flag NEW: what a program sets that must not take another one's place. */
+TEST(new_without_a_set)
+{
+	struct vpmc_control control;
+	int fd = vpmc_open();
+
+	ASSERT_LE(0, fd);
+	control_init(&control, VPMC_CONTROL_NEW);
+	control_add(&control, EV_INSNS, VPMC_ANY);
+	EXPECT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control));
+	EXPECT_EQ(-EEXIST, vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control));
+}
+
+/* The machine that scripts/vm emulates. */
+TEST(info)
+{
+	struct vpmc_info info;
+	int fd = vpmc_open();
+
+	ASSERT_LE(0, fd);
+	memset(&info, 0x5a, sizeof(info));
+	info.size = sizeof(info);
+	info.flags = 0;
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_INFO, &info));
+	EXPECT_EQ(sizeof(info), info.size);
+	EXPECT_EQ(0, info.flags);
+	EXPECT_EQ(VPMC_ABI_VERSION, info.version);
+	EXPECT_EQ(VPMC_KIND_INTEL, info.kind);
+	EXPECT_EQ(VPMC_FEATURE_RDPMC | VPMC_FEATURE_PMI |
+		  VPMC_FEATURE_GLOBAL_CTRL | VPMC_FEATURE_FULL_WIDTH |
+		  VPMC_FEATURE_TIME, info.features);
+	EXPECT_EQ(VPMC_HOLDER_NONE, info.holder);
+	EXPECT_EQ(2, info.pmu_version);
+	EXPECT_EQ(48, info.width);
+	EXPECT_EQ(4, info.nr_gp);
+	EXPECT_EQ(3, info.nr_fixed);
+	EXPECT_EQ(0xf, info.gp_mask);
+	EXPECT_EQ(0x7, info.fixed_mask);
+	EXPECT_LT(0, info.tsc_khz);
+	EXPECT_EQ(PAGE, info.map_size);
+	EXPECT_LT(0, strnlen(info.name, sizeof(info.name)));
+	EXPECT_GT(sizeof(info.name), strnlen(info.name, sizeof(info.name)));
+}
+
 TEST_HARNESS_MAIN
