@@ -293,34 +293,50 @@ TEST(thread_of_the_group)
 	EXPECT_EQ(1, control.nr_counters);
 }
 
-/* A thread controls another one: it counts what the other executes. */
+/*
+ * A thread controls another one: first on the CPU that they share, where the
+ * other one waits for its turn, then on another CPU, where it runs.
+ */
 TEST(controlled_by_another_thread)
 {
 	struct vpmc_read read;
 	struct peer peer;
 	struct set remote;
+	cpu_set_t cpu1;
 	char path[64];
+	int i;
 
+	ASSERT_EQ(0, pin(0));
 	ASSERT_EQ(0, start_peer(&peer));
 	sprintf(path, "/proc/self/task/%d/perfctr", peer.tid);
 	remote.fd = open(path, O_RDWR);
 	ASSERT_LE(0, remote.fd);
-	/* It runs or yields, whatever: start, stop, clear, many times. */
-	for (int i = 0; i < 200; i++) {
+	CPU_ZERO(&cpu1);
+	CPU_SET(1, &cpu1);
+	for (i = 0; i < 200; i++) {
+		if (i == 100)
+			ASSERT_EQ(0, sched_setaffinity(peer.tid, sizeof(cpu1),
+						       &cpu1));
 		ASSERT_EQ(0, vpmc_ioctl(remote.fd, VPMC_IOC_START, 0));
 		ASSERT_EQ(0, vpmc_read(remote.fd, &read));
 		EXPECT_EQ(VPMC_STATE_RUNNING, read.state);
-		sched_yield();
+		/* Now and then it gets the CPU for sure. */
+		if (i % 20)
+			sched_yield();
+		else
+			usleep(100);
 		ASSERT_EQ(0, vpmc_ioctl(remote.fd, VPMC_IOC_STOP, 0));
 		ASSERT_EQ(0, vpmc_read(remote.fd, &read));
 		EXPECT_EQ(VPMC_STATE_STOPPED, read.state);
-		EXPECT_LT(0, read.ticks);
+		if (i == 99 || i == 199) {
+			EXPECT_LT(0, read.ticks);
+			EXPECT_LT(0, read.sum[0]);
+			ASSERT_EQ(0, vpmc_ioctl(remote.fd, VPMC_IOC_CLEAR, 0));
+			ASSERT_EQ(0, vpmc_read(remote.fd, &read));
+			EXPECT_EQ(0, read.sum[0]);
+			EXPECT_EQ(0, read.ticks);
+		}
 	}
-	EXPECT_LT(0, read.sum[0]);
-	ASSERT_EQ(0, vpmc_ioctl(remote.fd, VPMC_IOC_CLEAR, 0));
-	ASSERT_EQ(0, vpmc_read(remote.fd, &read));
-	EXPECT_EQ(0, read.sum[0]);
-	EXPECT_EQ(0, read.ticks);
 	EXPECT_EQ(0, set_program(&remote, insns));
 	peer.go = 1;
 	pthread_join(peer.thread, NULL);
