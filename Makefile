@@ -29,11 +29,11 @@ build:
 	@scripts/setup
 
 demo:
-	@scripts/setup --estimate
+	@scripts/setup --estimate demo
 	@examples/demo/run
 
 test:
-	@scripts/setup --estimate
+	@scripts/setup --estimate test
 	@scripts/run-tests $(TESTS)
 
 tree:
