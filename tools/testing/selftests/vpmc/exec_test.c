@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * execve() of programs that a user may watch, and of those that not.
+ * execve() of programs that a user may watch, and of those that not; who a
+ * thread is in its own namespace.
  *
  * Copyright (C) 2026 vpmc developers
  */
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include "vpmc_test.h"
 
@@ -132,5 +134,36 @@ TEST_F(exec, counts_or_unlinks)
 		EXPECT_EQ(0, self->status);
 	}
 }
+
+/* In a pid namespace of its own a thread is known by another number. */
+TEST(pid_namespace)
+{
+	pid_t pid;
+
+	ASSERT_EQ(0, unshare(CLONE_NEWPID));
+	pid = fork();
+	if (!pid) {
+		struct vpmc_read read;
+		struct set set;
+
+		if (getpid() != 1)
+			_exit(1);
+		/* "self" needs a /proc that knows this namespace. */
+		if (unshare(CLONE_NEWNS) ||
+		    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+		    mount("proc", "/proc", "proc", 0, NULL))
+			_exit(2);
+		set.fd = vpmc_open();
+		if (set_program(&set, insns) || vpmc_read(set.fd, &read))
+			_exit(3);
+		set.page = vpmc_map(set.fd);
+		if (set.page == MAP_FAILED || set.page->tid != 1 ||
+		    read.tid != 1)
+			_exit(4);
+		_exit(0);
+	}
+	EXPECT_EQ(0, child_status(pid));
+}
+
 
 TEST_HARNESS_MAIN
