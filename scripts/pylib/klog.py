@@ -5,7 +5,8 @@ import re
 
 PROBLEM = re.compile("|".join((
     r"\bWARNING: ", r"\bBUG: ", r"\bkernel BUG at ", r"\bOops\b", r"\bKernel panic\b",
-    r"general protection fault", r"unable to handle ", r"\bCall Trace:",
+    # a user program's own fault is reported with its ip:
+    r"general protection fault(?! ip:)", r"unable to handle ", r"\bCall Trace:",
     r"suspicious RCU usage", r"possible (circular|recursive) locking",
     r"inconsistent lock state", r"possible irq lock inversion", r"DEBUG_LOCKS_WARN_ON",
     r"INFO: task .* blocked for more than", r"\bstall(s|ed)? (on|detected)\b|self-detected stall",
