@@ -33,24 +33,30 @@ source_id() {
 	cat "$_memo"
 }
 
-# unpack SOURCE ID TREE: TREE becomes a copy of SOURCE. A tree that is there
-# keeps the files that did not change; $TREE.state is what sync-series knows.
+# unpack SOURCE ID TREE CHECK: TREE becomes a copy of SOURCE. A tree that is
+# there keeps the files that did not change; $TREE.state is what sync-series
+# knows. CHECK DIR dies if DIR is not what is wanted; then nothing has changed.
 unpack() {
 	[ "$(cat "$3.state/source" 2>/dev/null)" = "$2" ] && [ -d "$3" ] && return
-	rm -f "$3.state/source" "$3.state/key"
-	mkdir -p "$3.state" "$3"
 	if [ -d "$1" ]; then
+		"$4" "$1"
 		say "copying $1"
+		mkdir -p "$3.state" "$3"
+		rm -f "$3.state/source" "$3.state/key"
 		rsync -a --delete --exclude=.git --exclude='*.o' --exclude='*.cmd' \
 			--exclude=/.config --exclude=/build --exclude=/.pc --exclude=/include/config \
 			--exclude=/include/generated --exclude='/arch/*/include/generated' \
 			"$1/" "$3/"
 	else
 		say "unpacking $1"
-		rm -rf "$3" "$3.new"
+		rm -rf "$3.new"
 		mkdir "$3.new"
 		tar -xf "$1" -C "$3.new" --strip-components=1 ||
 			die "$1: not a source tarball (or the disk is full)"
+		("$4" "$3.new") || { rm -rf "$3.new"; exit 1; }
+		mkdir -p "$3.state"
+		rm -f "$3.state/source" "$3.state/key"
+		rm -rf "$3"
 		mv "$3.new" "$3"
 	fi
 	rm -rf "$3.state/orig" "$3.state/added" "$3.state/links"
