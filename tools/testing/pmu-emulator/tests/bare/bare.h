@@ -99,6 +99,7 @@ extern bool want_pmu;
 extern u32 want_version;
 extern u32 want_width;
 extern bool want_full;
+extern bool want_pt;
 
 void check(const char *name, bool ok);
 void check_eq(const char *name, u64 got, u64 want);
@@ -110,6 +111,8 @@ void test_counting(void);
 void test_interrupts(void);
 void test_init(void);
 void test_version(void);
+void test_pt(void);
+void test_no_pt(void);
 
 static inline u64 ctr_mask(void)
 {

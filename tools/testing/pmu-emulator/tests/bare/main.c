@@ -2,7 +2,7 @@
 /*
  * A multiboot program that tests the emulated PMU without an operating system
  * and writes TAP to the first serial port.  Command line: version=N width=N
- * full=0|1, what the CPU must have, or pmu=0.
+ * full=0|1 pt=0|1, what the CPU must have, or pmu=0.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -15,6 +15,7 @@ bool want_pmu = true;
 u32 want_version = 2;
 u32 want_width = 48;
 bool want_full = true;
+bool want_pt;
 
 static u32 tests;
 
@@ -133,6 +134,7 @@ void bare_main(const u32 *multiboot)
 	want_version = option(cmdline, "version=", want_version);
 	want_width = option(cmdline, "width=", want_width);
 	want_full = option(cmdline, "full=", want_full);
+	want_pt = option(cmdline, "pt=", want_pt);
 	set_up_interrupts();
 	if (want_pmu) {
 		test_registers();
@@ -144,5 +146,9 @@ void bare_main(const u32 *multiboot)
 	} else {
 		test_no_pmu();
 	}
+	if (want_pt)
+		test_pt();
+	else
+		test_no_pt();
 	done_testing();
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# usage: suite.sh full|cpus N|short|version N|off
+# usage: suite.sh full|cpus N|short|version N|pt|off
 # Runs in the guest: the programs beside it, one after the other. Each writes
 # TAP with a plan; after it comes a test that it has ended well.
 set -u
@@ -51,6 +51,10 @@ version)
 	# shellcheck disable=SC2046 # an argument or none
 	run loops $([ "$2" -gt 1 ] || echo -g) 0
 	run sampling
+	;;
+pt)
+	run pt
+	run loops 0
 	;;
 off)
 	if "$dir/loops" 0 >/dev/null; then
