@@ -224,6 +224,36 @@ FUNC(code_exec):
 	syscall
 	ret
 
+/* long code_wait(long fd, long n): a loop, then read() of one byte */
+FUNC(code_wait):
+1:	dec	%rsi
+	jnz	1b
+	lea	-8(%rsp), %rsi
+	mov	$1, %edx
+	mov	$__NR_read, %eax
+	syscall
+	dec	%rax
+	ret
+
+/* long code_write(long fd, const struct iovec *text): writev(), 0 or -1 */
+FUNC(code_write):
+	mov	$1, %edx
+	mov	$__NR_writev, %eax
+	syscall
+	sar	$63, %rax
+	ret
+
+/*
+ * long code_until(const uint32_t *state, uint64_t *turns): counts its turns
+ * until *state is not VPMC_STATE_RUNNING
+ */
+FUNC(code_until):
+1:	incq	(%rsi)
+	cmpl	$CODE_STATE_RUNNING, (%rdi)
+	je	1b
+	xor	%eax, %eax
+	ret
+
 	.data
 	.balign	8
 	.globl	code_signals_taken

@@ -12,6 +12,7 @@
 #define CODE_IOC_STOP		0xbf04
 #define CODE_IOC_READ		0xbf06
 #define CODE_READ_SIZE		312
+#define CODE_STATE_RUNNING	2
 
 /* exec_image.S: its descriptor, and what it executes until STOP */
 #define EXEC_FD			100
@@ -26,6 +27,7 @@
 _Static_assert(CODE_IOC_CONTROL == VPMC_IOC_CONTROL, "CODE_IOC_CONTROL");
 _Static_assert(CODE_IOC_STOP == VPMC_IOC_STOP, "CODE_IOC_STOP");
 _Static_assert(CODE_IOC_READ == VPMC_IOC_READ, "CODE_IOC_READ");
+_Static_assert(CODE_STATE_RUNNING == VPMC_STATE_RUNNING, "CODE_STATE_RUNNING");
 _Static_assert(CODE_READ_SIZE == sizeof(struct vpmc_read), "CODE_READ_SIZE");
 
 /* Instructions and branches that user mode executes. */
@@ -52,6 +54,9 @@ long code_sleep(long ts, long n);
 long code_signals(long set, long n);
 long code_fork(long n, long unused);
 long code_exec(long path, long argv);
+long code_wait(long fd, long n);
+long code_write(long fd, long text);
+long code_until(long state, long turns);
 
 void code_handler(int sig);
 void code_restorer(void);
@@ -75,7 +80,12 @@ extern volatile uint64_t code_signals_taken;
 #define CODE_SIGNALS(n)		CODE_COUNT(2 * (n) + 15, (n) + 1)
 #define CODE_ONE_SIGNAL		CODE_COUNT(4, 1)
 #define CODE_FORK		CODE_COUNT(14, 2)
-/* To the system call of execve(), and nothing after it. */
+#define CODE_WAIT(n)		CODE_COUNT(2 * (n) + 6, (n) + 1)
+#define CODE_WRITE		CODE_COUNT(5, 1)
+#define CODE_UNTIL(n)		CODE_COUNT(3 * (n) + 2, (n) + 1)
+/* To the system call, and nothing after it. */
+#define CODE_WAIT_HEAD(n)	CODE_COUNT(2 * (n) + 4, (n))
+#define CODE_WRITE_HEAD		CODE_COUNT(3, 0)
 #define CODE_EXEC		CODE_COUNT(3, 0)
 #define CODE_EXEC_IMAGE		CODE_COUNT(2 * EXEC_TURNS + 8, EXEC_TURNS + 1)
 

@@ -4,21 +4,36 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
-#include <linux/perf_event.h>
 #include "vpmc_test.h"
 #include "disturb.h"
+#include "perf.h"
+#include "runner.h"
 
 static const struct choice mine[] = {
 	{ EV_INSNS, FIXED(0) }, { EV_BRANCHES, 0 }, { EV_INSNS, 3 }, {}
 };
 
-static int set_online(const char *value)
-{
-	int fd = open("/sys/devices/system/cpu/cpu1/online", O_WRONLY);
-	int err = fd < 0 || write(fd, value, 1) != 1;
+/* Leaves counters running on CPU 1, and may come back on any. */
+static const struct runner sleeper = {
+	.kind = WAITS, .cpu = 1, .choice = mine, .moves = true,
+};
 
+static int set_cpu_online(int cpu, const char *value)
+{
+	char path[64];
+	int fd, err;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online",
+		 cpu);
+	fd = open(path, O_WRONLY);
+	err = fd < 0 || write(fd, value, 1) != 1;
 	close(fd);
 	return err;
+}
+
+static int set_online(const char *value)
+{
+	return set_cpu_online(1, value);
 }
 
 FIXTURE(hotplug)
@@ -98,35 +113,13 @@ TEST_F(hotplug, threads)
 	EXPECT_LE(10, *self->turns);
 }
 
-/* perf counts exactly on CPU 1, to the instruction. */
-static uint64_t perf_error(void)
-{
-	const struct code_count count = code_add(CODE_MEASURE, CODE_LOOP(1000));
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_HARDWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_HW_INSTRUCTIONS,
-		.disabled = 1,
-		.exclude_kernel = 1,
-	};
-	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
-	uint64_t sum = 0;
-
-	if (fd < 0 || code_measure(fd, PERF_EVENT_IOC_ENABLE,
-				   PERF_EVENT_IOC_DISABLE, code_loop, 1000, 0) ||
-	    read(fd, &sum, sizeof(sum)) != sizeof(sum))
-		return ~0ULL;
-	close(fd);
-	return sum - count.insns;
-}
-
 /* The CPU that was away when the PMU was taken has it ready. */
 TEST_F(hotplug, taken_while_away)
 {
 	int i;
 
 	ASSERT_EQ(0, pin(1));
-	ASSERT_EQ(0, perf_error());
+	ASSERT_EQ(0, perf_error(1000));
 	ASSERT_EQ(0, pin(0));
 	ASSERT_EQ(0, set_online("0"));
 	ASSERT_EQ(0, set_open(&self->set, mine));
@@ -152,10 +145,10 @@ TEST_F(hotplug, given_back_while_away)
 	set_close(&self->set);
 	self->set.fd = -1;
 	self->set.page = NULL;
-	EXPECT_EQ(0, perf_error());
+	EXPECT_EQ(0, perf_error(1000));
 	ASSERT_EQ(0, set_online("1"));
 	ASSERT_EQ(0, pin(1));
-	EXPECT_EQ(0, perf_error());
+	EXPECT_EQ(0, perf_error(1000));
 	ASSERT_EQ(0, set_open(&self->set, mine));
 	ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
 	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
@@ -188,6 +181,116 @@ TEST_F(hotplug, running_on_it)
 		EXPECT_EQ(0, wrong_sums(&self->set, &read, sum));
 	}
 	EXPECT_LE(1, read.migrations);
+}
+
+/*
+ * Threads in every state, on a CPU that goes and comes: bound to it, in which
+ * case the kernel breaks the bond, and not. Those that sleep left counters
+ * running on the idle CPU; some wake while it is away, some when it is back.
+ */
+TEST_F(hotplug, every_state)
+{
+	struct runner runner[] = {
+		{ .kind = RUNS, .cpu = 1, .choice = mine },
+		{ .kind = RUNS, .cpu = 1, .choice = mine, .moves = true },
+		{ .kind = RUNS, .cpu = 0, .choice = mine },
+		{ .kind = WAITS, .cpu = 1, .choice = mine, .moves = true },
+		{ .kind = WAITS, .cpu = 1, .choice = mine },
+		{ .kind = STANDS, .cpu = 1, .choice = mine, .moves = true },
+	};
+	const int n = sizeof(runner) / sizeof(*runner);
+	int i, turn;
+
+	for (turn = 0; turn < 6; turn++) {
+		for (i = 0; i < n; i++)
+			ASSERT_EQ(0, runner_start(&runner[i]));
+		ASSERT_EQ(0, set_online("0"));
+		runner_wait_turns(&runner[0], 10000);
+		if (turn & 1)
+			EXPECT_EQ(0, runner_finish(&runner[3]));
+		ASSERT_EQ(0, set_online("1"));
+		runner_wait_turns(&runner[1], 10000);
+		for (i = 0; i < n; i++)
+			if (i != 3 || !(turn & 1))
+				EXPECT_EQ(0, runner_finish(&runner[i]));
+	}
+}
+
+/*
+ * The idle CPU goes with counters that a thread left running there, and comes
+ * back before that thread does: what it remembers of the CPU is not true any
+ * more.
+ */
+TEST_F(hotplug, back_before_its_thread)
+{
+	struct runner runner = sleeper;
+	int turn;
+
+	for (turn = 0; turn < 3; turn++) {
+		ASSERT_EQ(0, pin(0));
+		ASSERT_EQ(0, runner_start(&runner));
+		ASSERT_EQ(0, set_online("0"));
+		ASSERT_EQ(0, set_online("1"));
+		EXPECT_EQ(0, runner_finish(&runner));
+	}
+}
+
+/* Counters that run for nobody, kept by a thread that has none. */
+static void *keep(void *arg)
+{
+	volatile uint32_t *go = arg;
+
+	pin(1);
+	while (*go)
+		code_loop(1000, 0);
+	return NULL;
+}
+
+TEST_F(hotplug, kept_by_another_thread)
+{
+	struct runner runner = sleeper;
+	volatile uint32_t go = 1;
+	pthread_t keeper;
+
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, pthread_create(&keeper, NULL, keep, (void *)&go));
+	ASSERT_EQ(0, runner_start(&runner));
+	ASSERT_EQ(0, set_online("0"));
+	ASSERT_EQ(0, set_online("1"));
+	EXPECT_EQ(0, runner_finish(&runner));
+	go = 0;
+	ASSERT_EQ(0, pthread_join(keeper, NULL));
+}
+
+/* Every CPU but the first, in turn and in both orders. */
+TEST_F(hotplug, all_cpus)
+{
+	int cpus = sysconf(_SC_NPROCESSORS_CONF), cpu, i, n, turn;
+	struct runner runner[16];
+
+	ASSERT_LE(2 * cpus, 16);
+	for (i = n = 0; i < 2 * cpus; i++)
+		runner[n++] = (struct runner){
+			.kind = i & 1 ? WAITS : RUNS, .cpu = i / 2,
+			.choice = mine, .moves = true,
+		};
+	for (turn = 0; turn < 3; turn++) {
+		for (i = 0; i < n; i++)
+			ASSERT_EQ(0, runner_start(&runner[i]));
+		for (cpu = 1; cpu < cpus; cpu++)
+			ASSERT_EQ(0, set_cpu_online(cpu, "0"));
+		runner_wait_turns(&runner[2], 1000);
+		for (i = 0; turn == 1 && i < n; i++)
+			EXPECT_EQ(0, runner_finish(&runner[i]));
+		for (cpu = 1; cpu < cpus; cpu++)
+			ASSERT_EQ(0, set_cpu_online(turn ? cpus - cpu : cpu, "1"));
+		for (i = 0; turn != 1 && i < n; i++)
+			EXPECT_EQ(0, runner_finish(&runner[i]));
+	}
+	for (cpu = 0; cpu < cpus; cpu++) {
+		ASSERT_EQ(0, pin(cpu));
+		EXPECT_EQ(0, perf_error(1000));
+	}
 }
 
 TEST_HARNESS_MAIN

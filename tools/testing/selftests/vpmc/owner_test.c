@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The PMU goes from perf to programmed sets and back. Each side uses every
+ * counter, and counts exactly what it had the PMU for.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "vpmc_test.h"
+#include "disturb.h"
+#include "perf.h"
+
+/*
+ * What both sides count, with all programmable counters and two fixed ones.
+ * Kernel mode is not known beforehand, but the counters must agree on it.
+ */
+enum { USER, KERNEL, BOTH, BRANCHES, CYCLES, USER_AGAIN, NR };
+
+static const struct choice all[NR + 1] = {
+	[USER]		= { EV_INSNS, FIXED(0) },
+	[KERNEL]	= { 0x200c0, 0 },
+	[BOTH]		= { 0x300c0, 1 },
+	[BRANCHES]	= { EV_BRANCHES, 2 },
+	[CYCLES]	= { EV_CYCLES, FIXED(1) },
+	[USER_AGAIN]	= { EV_INSNS, 3 },
+};
+
+static int differs(const char *who, const char *what, uint64_t got,
+		   uint64_t want)
+{
+	if (got == want)
+		return 0;
+	fprintf(stderr, "# %s: %s: expected %llu, got %llu (%+lld)\n", who,
+		what, (unsigned long long)want, (unsigned long long)got,
+		(long long)(got - want));
+	return 1;
+}
+
+/* How many of the counts of a loop of @n turns are wrong. */
+static int wrong_counts(const char *who, const __u64 *count, long n)
+{
+	struct code_count want = code_add(CODE_MEASURE, CODE_LOOP(n));
+
+	return differs(who, "user", count[USER], want.insns) +
+	       differs(who, "user again", count[USER_AGAIN], want.insns) +
+	       differs(who, "branches", count[BRANCHES], want.branches) +
+	       differs(who, "cycles", count[CYCLES], want.insns) +
+	       differs(who, "user and kernel", count[BOTH],
+		       count[USER] + count[KERNEL]) +
+	       differs(who, "any in the kernel", !!count[KERNEL], 1);
+}
+
+static void perf_close_group(const int *fd, int n)
+{
+	while (n--)
+		close(fd[n]);
+}
+
+static int perf_open_group(int *fd)
+{
+	static const struct {
+		uint64_t config;
+		unsigned int modes;
+	} event[NR] = {
+		[USER] = { PERF_COUNT_HW_INSTRUCTIONS, PERF_USER },
+		[KERNEL] = { PERF_COUNT_HW_INSTRUCTIONS, PERF_KERNEL },
+		[BOTH] = { PERF_COUNT_HW_INSTRUCTIONS, PERF_USER | PERF_KERNEL },
+		[BRANCHES] = { PERF_COUNT_HW_BRANCH_INSTRUCTIONS, PERF_USER },
+		[CYCLES] = { PERF_COUNT_HW_CPU_CYCLES, PERF_USER },
+		[USER_AGAIN] = { PERF_COUNT_HW_INSTRUCTIONS, PERF_USER },
+	};
+	int i;
+
+	for (i = 0; i < NR; i++) {
+		fd[i] = perf_open(PERF_TYPE_HARDWARE, event[i].config,
+				  event[i].modes, i ? fd[0] : -1);
+		if (fd[i] < 0) {
+			perf_close_group(fd, i);
+			return fd[i];
+		}
+	}
+	return 0;
+}
+
+/* 0, the number of wrong counts, or -errno if perf is refused */
+static int perf_turn(long n)
+{
+	__u64 count[NR];
+	int fd[NR], err = perf_open_group(fd);
+
+	if (err)
+		return err;
+	if (code_measure(fd[0], PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE,
+			 code_loop, n, 0) || perf_read(fd[0], NR, count))
+		err = NR;
+	else
+		err = wrong_counts("perf", count, n);
+	perf_close_group(fd, NR);
+	return err;
+}
+
+static int set_counts(struct set *set, long n)
+{
+	struct vpmc_read read;
+
+	if (vpmc_ioctl(set->fd, VPMC_IOC_CLEAR, 0) ||
+	    set_measure(set, code_loop, n, 0) || vpmc_read(set->fd, &read))
+		return NR;
+	return wrong_counts("vpmc", read.sum, n);
+}
+
+static int vpmc_turn(long n)
+{
+	struct set set;
+	int err = set_open(&set, all);
+
+	if (!err)
+		err = set_counts(&set, n);
+	set_close(&set);
+	return err;
+}
+
+static int nr_cpus(void)
+{
+	return sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/* Whatever is asked of the PMU: it is not there. */
+static void perf_is_refused(struct __test_metadata *_metadata)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_INSTRUCTIONS,
+	};
+	int fd[NR], cpu;
+
+	EXPECT_EQ(-EBUSY, perf_open_group(fd));
+	EXPECT_EQ(-EBUSY, perf_open_insns());
+	EXPECT_EQ(-EBUSY, perf_open(PERF_TYPE_RAW, 0xc4, PERF_KERNEL, -1));
+	EXPECT_EQ(-EBUSY, perf_open(PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES,
+				    PERF_USER, -1));
+	for (cpu = 0; cpu < nr_cpus(); cpu++) {
+		errno = 0;
+		EXPECT_EQ(-1, syscall(SYS_perf_event_open, &attr, -1, cpu, -1, 0));
+		EXPECT_EQ(EBUSY, errno);
+	}
+}
+
+TEST(before_during_after)
+{
+	struct set set;
+	int cpu;
+
+	for (cpu = 0; cpu < nr_cpus(); cpu++) {
+		ASSERT_EQ(0, pin(cpu));
+		EXPECT_EQ(0, perf_turn(100000));
+	}
+	ASSERT_EQ(0, set_open(&set, all));
+	for (cpu = 0; cpu < nr_cpus(); cpu++) {
+		ASSERT_EQ(0, pin(cpu));
+		perf_is_refused(_metadata);
+		EXPECT_EQ(0, set_counts(&set, 100000));
+		ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_START, 0));
+		perf_is_refused(_metadata);
+		ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_STOP, 0));
+	}
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_UNLINK, 0));
+	for (cpu = 0; cpu < nr_cpus(); cpu++) {
+		ASSERT_EQ(0, pin(cpu));
+		EXPECT_EQ(0, perf_turn(100000));
+	}
+}
+
+TEST(thousand_turns)
+{
+	int i;
+
+	for (i = 0; i < 1000; i++) {
+		ASSERT_EQ(0, pin(i % nr_cpus()));
+		ASSERT_EQ(0, perf_turn(i + 1));
+		ASSERT_EQ(0, pin(i / 2 % nr_cpus()));
+		ASSERT_EQ(0, vpmc_turn(i + 1));
+	}
+}
+
+/* Who has the PMU, as each side says of itself. */
+struct claims {
+	volatile uint32_t perf, vpmc;
+};
+
+static void claim(volatile uint32_t *mine, const volatile uint32_t *other)
+{
+	__atomic_store_n(mine, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(other, __ATOMIC_SEQ_CST))
+		_exit(10);
+}
+
+static void race_perf(struct claims *claims)
+{
+	int fd[NR], err, won = 0;
+	__u64 count[NR];
+
+	while (won < 200) {
+		err = perf_open_group(fd);
+		if (err == -EBUSY)
+			continue;
+		if (err)
+			_exit(11);
+		claim(&claims->perf, &claims->vpmc);
+		if (code_measure(fd[0], PERF_EVENT_IOC_ENABLE,
+				 PERF_EVENT_IOC_DISABLE, code_loop, 500, 0) ||
+		    perf_read(fd[0], NR, count) ||
+		    wrong_counts("perf", count, 500))
+			_exit(12);
+		claims->perf = 0;
+		perf_close_group(fd, NR);
+		won++;
+	}
+	_exit(0);
+}
+
+static void race_vpmc(struct claims *claims)
+{
+	struct set set;
+	int err, won = 0;
+
+	while (won < 200) {
+		err = set_open(&set, all);
+		if (err && err != -EBUSY)
+			_exit(13);
+		if (!err) {
+			claim(&claims->vpmc, &claims->perf);
+			if (set_counts(&set, 500))
+				_exit(14);
+			claims->vpmc = 0;
+			won++;
+		}
+		set_close(&set);
+	}
+	_exit(0);
+}
+
+/* Both want it at any time: one gets all of it, the other one nothing. */
+TEST(race)
+{
+	struct claims *claims = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid[2];
+
+	ASSERT_NE(MAP_FAILED, claims);
+	pid[0] = fork();
+	if (!pid[0]) {
+		pin(0);
+		race_perf(claims);
+	}
+	pid[1] = fork();
+	if (!pid[1]) {
+		pin(1);
+		race_vpmc(claims);
+	}
+	EXPECT_EQ(0, child_status(pid[0]));
+	EXPECT_EQ(0, child_status(pid[1]));
+}
+
+/* Use all counters by way of perf, and leave with all of them on its list. */
+static int leave_dirty(void)
+{
+	__u64 count[NR];
+	int fd[NR], i;
+	void *page[NR];
+
+	if (perf_open_group(fd))
+		return -1;
+	for (i = 0; i < NR; i++) {
+		page[i] = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd[i], 0);
+		if (page[i] == MAP_FAILED)
+			return -1;
+	}
+	if (code_measure(fd[0], PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE,
+			 code_loop, 1000, 0) || perf_read(fd[0], NR, count))
+		return -1;
+	for (i = 0; i < NR; i++)
+		munmap(page[i], PAGE);
+	perf_close_group(fd, NR);
+	return wrong_counts("perf", count, 1000);
+}
+
+/*
+ * Map a page on another CPU than @cpu, so that the address space may use RDPMC,
+ * and come to @cpu later.
+ */
+static pid_t start_late_reader(int cpu, volatile uint32_t *ready)
+{
+	static const struct choice one[] = { { EV_BRANCHES, VPMC_ANY }, {} };
+	struct timespec ts = { .tv_nsec = 2000000 };
+	pid_t pid = wait_for_fine_timers() ?: disturber();
+	struct set set;
+
+	if (pid)
+		return pid;
+	if (pin(!cpu) || set_fifo(10) || set_open(&set, one))
+		_exit(1);
+	*ready = 1;
+	nanosleep(&ts, NULL);
+	if (pin(cpu))
+		_exit(2);
+	ts.tv_nsec = 20000;
+	for (;;)
+		nanosleep(&ts, NULL);
+}
+
+/*
+ * perf zeroes what it left behind when a thread comes that may use RDPMC. By
+ * then the counters are ours, and run. The owner has no page mapped: that would
+ * have made perf do it before.
+ */
+TEST(dirty_counters)
+{
+	struct set set = { .page = MAP_FAILED };
+	volatile uint32_t *ready;
+	struct vpmc_read read;
+	pid_t pid;
+	int cpu;
+
+	ready = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, ready);
+	for (cpu = 0; cpu < nr_cpus(); cpu++) {
+		*ready = 0;
+		ASSERT_EQ(0, pin(cpu));
+		ASSERT_EQ(0, leave_dirty());
+		set.fd = vpmc_open();
+		ASSERT_LE(0, set.fd);
+		ASSERT_EQ(0, set_program(&set, all));
+		pid = start_late_reader(cpu, ready);
+		ASSERT_LT(0, pid);
+		while (!*ready)
+			sched_yield();
+		EXPECT_EQ(0, set_counts(&set, 5000000));
+		ASSERT_EQ(0, vpmc_read(set.fd, &read));
+		EXPECT_LE(10, read.switches);
+		EXPECT_EQ(0, stop_disturber(pid));
+		set_close(&set);
+		EXPECT_EQ(0, perf_turn(1000));
+	}
+}
+
+TEST_HARNESS_MAIN

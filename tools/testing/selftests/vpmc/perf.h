@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * perf events, the other user of the PMU.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef PERF_H
+#define PERF_H
+
+#include <linux/perf_event.h>
+#include "vpmc_test.h"
+
+/* In perf_open()'s modes: what is counted. */
+#define PERF_USER	1
+#define PERF_KERNEL	2
+
+/* The calling thread's event, in a group or with -1 a leader; or -errno. */
+static inline int perf_open(uint32_t type, uint64_t config, unsigned int modes,
+			    int leader)
+{
+	struct perf_event_attr attr = {
+		.type = type,
+		.size = sizeof(attr),
+		.config = config,
+		.read_format = PERF_FORMAT_GROUP,
+		.disabled = leader < 0,
+		.exclude_user = !(modes & PERF_USER),
+		.exclude_kernel = !(modes & PERF_KERNEL),
+	};
+	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, leader, 0);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Instructions in user mode: stopped, a leader. */
+static inline int perf_open_insns(void)
+{
+	return perf_open(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS,
+			 PERF_USER, -1);
+}
+
+/* The counts of a group of @n events: 0 or -1. */
+static inline int perf_read(int leader, unsigned int n, __u64 *count)
+{
+	struct {
+		uint64_t nr;
+		__u64 value[VPMC_MAX_COUNTERS];
+	} group;
+	ssize_t size = (n + 1) * sizeof(group.nr);
+
+	if (read(leader, &group, sizeof(group)) != size || group.nr != n)
+		return -1;
+	memcpy(count, group.value, n * sizeof(*count));
+	return 0;
+}
+
+/* Count a loop of @n turns: how far perf is off, or ~0. */
+static inline uint64_t perf_error(long n)
+{
+	const struct code_count want = code_add(CODE_MEASURE, CODE_LOOP(n));
+	int fd = perf_open_insns();
+	__u64 count;
+
+	if (fd < 0)
+		return ~0ULL;
+	if (code_measure(fd, PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE,
+			 code_loop, n, 0) || perf_read(fd, 1, &count))
+		count = want.insns - 1;
+	close(fd);
+	return count - want.insns;
+}
+
+#endif /* PERF_H */

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Threads that count while something happens to the machine.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef RUNNER_H
+#define RUNNER_H
+
+#include "vpmc_test.h"
+
+enum runner_kind {
+	RUNS,		/* in user mode all the time */
+	WAITS,		/* sleeps in a system call; its counters run */
+	STANDS,		/* sleeps; its counters are stopped */
+};
+
+#define RUNNER_TURNS	1000
+
+/**
+ * struct runner - One such thread
+ * @kind:	What it does.
+ * @cpu:	Where it starts, -1: anywhere.
+ * @moves:	Not bound to @cpu for good.
+ * @choice:	What it counts.
+ * @body:	What it does with its set, or NULL: what @kind says, exactly.
+ * @set:	Its counters.
+ * @turns:	RUNS: how many it has made.
+ * @go:		RUNS: as long as this is VPMC_STATE_RUNNING.
+ * @tid:	Its thread id, once its set is open.
+ * @wrong:	Number of errors, once it has ended.
+ * @pipe:	Wakes it.
+ * @thread:	The thread.
+ */
+struct runner {
+	enum runner_kind kind;
+	int cpu;
+	bool moves;
+	const struct choice *choice;
+	int (*body)(struct runner *runner);
+
+	struct set set;
+	volatile uint64_t turns;
+	volatile uint32_t go;
+	volatile pid_t tid;
+	int wrong;
+	int pipe[2];
+	pthread_t thread;
+};
+
+static inline int runner_measure(struct runner *runner)
+{
+	struct set *set = &runner->set;
+	char byte;
+
+	switch (runner->kind) {
+	case RUNS:
+		return set_measure(set, code_until, (long)&runner->go,
+				   (long)&runner->turns) ||
+		       wrong_after(set, CODE_UNTIL(runner->turns));
+	case WAITS:
+		return set_measure(set, code_wait, runner->pipe[0],
+				   RUNNER_TURNS) ||
+		       wrong_after(set, CODE_WAIT(RUNNER_TURNS));
+	case STANDS:
+		return set_measure(set, code_loop, RUNNER_TURNS, 0) ||
+		       read(runner->pipe[0], &byte, 1) != 1 ||
+		       wrong_after(set, CODE_LOOP(RUNNER_TURNS));
+	}
+	return 1;
+}
+
+/* It still works: from zero, wherever the thread is. */
+static inline int runner_again(struct runner *runner)
+{
+	struct set *set = &runner->set;
+
+	return vpmc_ioctl(set->fd, VPMC_IOC_CLEAR, 0) ||
+	       set_measure(set, code_loop, RUNNER_TURNS, 0) ||
+	       wrong_after(set, CODE_LOOP(RUNNER_TURNS));
+}
+
+static inline int runner_unbind(void)
+{
+	cpu_set_t all;
+
+	memset(&all, 0xff, sizeof(all));
+	return sched_setaffinity(0, sizeof(all), &all);
+}
+
+static inline void *runner_main(void *arg)
+{
+	struct runner *runner = arg;
+
+	runner->wrong = (runner->cpu >= 0 && pin(runner->cpu)) ||
+			set_open(&runner->set, runner->choice) ||
+			(runner->moves && runner_unbind());
+	runner->tid = my_tid();
+	if (runner->wrong)
+		;
+	else if (runner->body)
+		runner->wrong = runner->body(runner);
+	else
+		runner->wrong = runner_measure(runner) || runner_again(runner);
+	set_close(&runner->set);
+	return NULL;
+}
+
+/* What /proc says of a thread: R, S, ... */
+static inline char thread_state(pid_t tid)
+{
+	char path[64], text[512], *p;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	fd = open(path, O_RDONLY);
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return 0;
+	text[n] = 0;
+	p = strrchr(text, ')');
+	return p ? p[2] : 0;
+}
+
+/* Start it, and wait until it is where its kind says: 0 or -1. */
+static inline int runner_start(struct runner *runner)
+{
+	runner->go = VPMC_STATE_RUNNING;
+	runner->turns = 0;
+	runner->tid = 0;
+	if (pipe(runner->pipe) ||
+	    pthread_create(&runner->thread, NULL, runner_main, runner))
+		return -1;
+	while (!runner->tid)
+		sched_yield();
+	if (runner->kind == RUNS)
+		while (!runner->turns && !runner->wrong)
+			sched_yield();
+	else
+		while (thread_state(runner->tid) == 'R')
+			sched_yield();
+	return runner->wrong ? -1 : 0;
+}
+
+/* Make a RUNS thread go on for so many turns. */
+static inline void runner_wait_turns(struct runner *runner, uint64_t n)
+{
+	uint64_t end = runner->turns + n;
+
+	while (runner->turns < end && !runner->wrong)
+		sched_yield();
+}
+
+/* Let it end: the number of its errors. */
+static inline int runner_finish(struct runner *runner)
+{
+	runner->go = 0;
+	if (write(runner->pipe[1], "", 1) != 1 ||
+	    pthread_join(runner->thread, NULL))
+		return -1;
+	close(runner->pipe[0]);
+	close(runner->pipe[1]);
+	return runner->wrong;
+}
+
+#endif /* RUNNER_H */
