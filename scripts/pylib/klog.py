@@ -1,19 +1,35 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the kernel says when something is wrong with it."""
+"""What the kernel says when something is wrong with it.
+
+scripts/suites/klog-lines has an example of each."""
 
 import re
 
-PROBLEM = re.compile("|".join((
+PATTERNS = (
+    # WARN(), lockdep, RCU; BUG(), KASAN, KFENCE, sleeping or scheduling while
+    # atomic, smp_processor_id(), lockups; and what follows them
     r"\bWARNING: ", r"\bBUG: ", r"\bkernel BUG at ", r"\bOops\b", r"\bKernel panic\b",
+    r"\bCall Trace:",
     # a user program's own fault is reported with its ip:
-    r"general protection fault(?! ip:)", r"unable to handle ", r"\bCall Trace:",
+    r"general protection fault(?! ip:)", r"unable to handle ", r"unchecked MSR access",
+    # lockdep, also when it gives up: from then on it sees nothing
     r"suspicious RCU usage", r"possible (circular|recursive) locking",
     r"inconsistent lock state", r"possible irq lock inversion", r"DEBUG_LOCKS_WARN_ON",
-    r"INFO: task .* blocked for more than", r"\bstall(s|ed)? (on|detected)\b|self-detected stall",
-    r"soft lockup", r"hard LOCKUP", r"\bUBSAN: ", r"\bKASAN: ", r"\bKCSAN: ",
-    r"unchecked MSR access", r"\bcorruption\b", r"Bad page (map|state)", r"Out of memory",
-    r"refcount_t: ",
-)))
+    r"trying to register non-static key", r"turning off the locking correctness validator",
+    r"lockdep is turned off",
+    # what does not come to an end, or not in time
+    r"INFO: task .* blocked for more than", r"\bstalls? on\b|self-detected stall|stalls? detected",
+    r"\bkthread starved for\b", r"soft lockup", r"hard LOCKUP",
+    r"NOHZ tick-stop error", r"huh, entered softirq",
+    # memory
+    r"\bUBSAN: ", r"\bKCSAN: ", r"\bcorruption\b", r"\bBUG \S+ \(.*[Tt]ainted",
+    r"\bODEBUG: (?!selftest passed)",
+    r"Bad page (map|state)", r": bad p[gpmu4]d ", r"Out of memory", r"refcount_t: ",
+    # kmemleak, also when it gives up
+    r"kmemleak: \d+ new suspected", r"unreferenced object 0x",
+    r"kmemleak: .*(pool empty|[Cc]annot |unknown object|disabled|[Ff]ailed)",
+)
+PROBLEM = re.compile("|".join(PATTERNS))
 
 
 def first_problem(lines):
