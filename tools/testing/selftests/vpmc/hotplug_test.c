@@ -18,19 +18,6 @@ static const struct runner sleeper = {
 	.kind = WAITS, .cpu = 1, .choice = mine, .moves = true,
 };
 
-static int set_cpu_online(int cpu, const char *value)
-{
-	char path[64];
-	int fd, err;
-
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online",
-		 cpu);
-	fd = open(path, O_WRONLY);
-	err = fd < 0 || write(fd, value, 1) != 1;
-	close(fd);
-	return err;
-}
-
 static int set_online(const char *value)
 {
 	return set_cpu_online(1, value);

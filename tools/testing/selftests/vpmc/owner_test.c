@@ -314,35 +314,55 @@ static pid_t start_late_reader(int cpu, volatile uint32_t *ready)
  * then the counters are ours, and run. The owner has no page mapped: that would
  * have made perf do it before.
  */
-TEST(dirty_counters)
+static void count_as_reader_comes(struct __test_metadata *_metadata, int cpu,
+				  bool away)
 {
 	struct set set = { .page = MAP_FAILED };
 	volatile uint32_t *ready;
 	struct vpmc_read read;
 	pid_t pid;
-	int cpu;
 
 	ready = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, ready);
-	for (cpu = 0; cpu < nr_cpus(); cpu++) {
-		*ready = 0;
-		ASSERT_EQ(0, pin(cpu));
-		ASSERT_EQ(0, leave_dirty());
-		set.fd = vpmc_open();
-		ASSERT_LE(0, set.fd);
-		ASSERT_EQ(0, set_program(&set, all));
-		pid = start_late_reader(cpu, ready);
-		ASSERT_LT(0, pid);
-		while (!*ready)
-			sched_yield();
-		EXPECT_EQ(0, set_counts(&set, 5000000));
-		ASSERT_EQ(0, vpmc_read(set.fd, &read));
-		EXPECT_LE(10, read.switches);
-		EXPECT_EQ(0, stop_disturber(pid));
-		set_close(&set);
-		EXPECT_EQ(0, perf_turn(1000));
+	ASSERT_EQ(0, pin(cpu));
+	ASSERT_EQ(0, leave_dirty());
+	if (away) {
+		ASSERT_EQ(0, pin(!cpu));
+		ASSERT_EQ(0, set_cpu_online(cpu, "0"));
 	}
+	set.fd = vpmc_open();
+	ASSERT_LE(0, set.fd);
+	ASSERT_EQ(0, set_program(&set, all));
+	if (away) {
+		ASSERT_EQ(0, set_cpu_online(cpu, "1"));
+		ASSERT_EQ(0, pin(cpu));
+	}
+	pid = start_late_reader(cpu, ready);
+	ASSERT_LT(0, pid);
+	while (!*ready)
+		sched_yield();
+	EXPECT_EQ(0, set_counts(&set, 5000000));
+	ASSERT_EQ(0, vpmc_read(set.fd, &read));
+	EXPECT_LE(10, read.switches);
+	EXPECT_EQ(0, stop_disturber(pid));
+	set_close(&set);
+	EXPECT_EQ(0, perf_turn(1000));
+	munmap((void *)ready, PAGE);
+}
+
+TEST(dirty_counters)
+{
+	int cpu;
+
+	for (cpu = 0; cpu < 2; cpu++)
+		count_as_reader_comes(_metadata, cpu, false);
+}
+
+/* Of a CPU that was away when the PMU was taken. */
+TEST(dirty_counters_away)
+{
+	count_as_reader_comes(_metadata, 1, true);
 }
 
 TEST_HARNESS_MAIN

@@ -66,6 +66,39 @@ static inline int set_fifo(int priority)
 	return sched_setscheduler(0, SCHED_FIFO, &param);
 }
 
+/* Files of /proc and /sys: 0 or -errno; a number or -1. */
+static inline int write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY), err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) != strlen(text))
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+static inline int read_number(const char *path)
+{
+	int fd = open(path, O_RDONLY), value = -1;
+	char text[16] = "";
+
+	if (read(fd, text, sizeof(text) - 1) > 0)
+		value = atoi(text);
+	close(fd);
+	return value;
+}
+
+static inline int set_cpu_online(int cpu, const char *value)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online",
+		 cpu);
+	return write_file(path, value);
+}
+
 /* ioctl() with the error as -errno */
 static inline int vpmc_ioctl(int fd, unsigned int nr, void *arg)
 {
@@ -89,6 +122,14 @@ static inline int vpmc_info(int fd, struct vpmc_info *info)
 	memset(info, 0, sizeof(*info));
 	info->size = sizeof(*info);
 	return vpmc_ioctl(fd, VPMC_IOC_INFO, info);
+}
+
+/* Who has the PMU: VPMC_HOLDER_*. */
+static inline uint32_t pmu_holder(int fd)
+{
+	struct vpmc_info info;
+
+	return vpmc_info(fd, &info) ? ~0U : info.holder;
 }
 
 static inline int vpmc_read(int fd, struct vpmc_read *read)
