@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The vpmc kselftests: their build in the patched tree, and the guests that
+tools/testing/selftests/vpmc/guests lists ("NAME: VM-ARGS -- COMMAND")."""
+
+import os
+import re
+import shlex
+import subprocess
+
+from . import tap
+
+# Runs in the patched tree, which is locked meanwhile.
+MAKE = """
+make -s O="$1" ARCH=x86 headers &&
+make -s -C tools/testing/selftests TARGETS=vpmc O="$1" ARCH=x86 \
+	INSTALL_PATH="$2" FORCE_TARGETS=1 install
+"""
+
+
+def programs(top):
+    """The directory that build() fills: --add of scripts/vm."""
+    return os.path.join(top, "build/selftests/vpmc")
+
+
+def build(top, cache):
+    """The run of make; its output is kept in build/log, too."""
+    obj = os.path.join(cache, "obj", "selftests")
+    log = os.path.join(top, "build/log")
+    os.makedirs(obj, exist_ok=True)
+    os.makedirs(log, exist_ok=True)
+    run = subprocess.run([os.path.join(top, "scripts/prepare-tree"), "--", "sh", "-c", MAKE, "sh",
+                          obj, os.path.join(top, "build/selftests")],
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                         text=True, check=False, timeout=600)
+    with open(os.path.join(log, "selftests-build.log"), "w", encoding="utf-8") as f:
+        f.write(run.stdout)
+    return run
+
+
+def guests(top):
+    """(name, arguments of scripts/vm, shell command) of each guest."""
+    with open(os.path.join(top, "tools/testing/selftests/vpmc/guests"), encoding="utf-8") as f:
+        for line in f:
+            line = line.split("#")[0].strip()
+            if not line:
+                continue
+            match = re.match(r"([\w.-]+):\s+(?:(.*)\s)?--\s+(.+)$", line)
+            if not match:
+                raise ValueError(f"guests: not 'NAME: VM-ARGS -- COMMAND': {line}")
+            yield match[1], shlex.split(match[2] or ""), match[3]
+
+
+def documents(lines):
+    """The streams of the programs that one guest ran."""
+    parser = None
+    for line in lines:
+        if line.startswith("TAP version") or parser is None:
+            if parser is not None:
+                yield parser
+            parser = tap.Parser()
+        parser.line(line)
+    if parser is not None:
+        yield parser
