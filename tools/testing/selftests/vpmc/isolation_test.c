@@ -38,6 +38,7 @@ FIXTURE_VARIANT(isolation)
 	struct choice watched[5];	/* the watcher's set */
 	struct choice victim[5];
 	bool victim_exits;
+	bool victim_plain;		/* it has no set at all */
 	bool through_idle;
 	bool other_cpu;			/* the watcher goes to the victim's */
 };
@@ -72,6 +73,11 @@ FIXTURE_VARIANT_ADD(isolation, victim_counts_the_kernel) {
 
 FIXTURE_VARIANT_ADD(isolation, victim_without_counters) {
 	.watcher = COUNTS, .watched = SAME,
+};
+
+/* Its CPU's counters go on for it, until somebody else comes. */
+FIXTURE_VARIANT_ADD(isolation, unmonitored_thread_in_between) {
+	.watcher = OTHER_THREAD, .watched = SAME, .victim_plain = true,
 };
 
 FIXTURE_VARIANT_ADD(isolation, victim_exits) {
@@ -276,10 +282,11 @@ static int victim(const FIXTURE_VARIANT(isolation) *variant, int go, int done,
 	struct set set;
 	char byte;
 
-	if ((variant->other_cpu && pin(1)) || set_fifo(40) ||
-	    set_open(&set, variant->victim))
+	if ((variant->other_cpu && pin(1)) || set_fifo(40))
 		return 20;
-	if (vpmc_ioctl(set.fd, VPMC_IOC_START, 0))
+	if (!variant->victim_plain &&
+	    (set_open(&set, variant->victim) ||
+	     vpmc_ioctl(set.fd, VPMC_IOC_START, 0)))
 		return 21;
 	if (read(go, &byte, 1) != 1)
 		return 22;

@@ -86,6 +86,76 @@ TEST(clear)
 	EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(100)));
 }
 
+/* Whatever changes the page of a thread, its generation tells. */
+TEST(generation)
+{
+	static const unsigned int change[] = {
+		VPMC_IOC_START, VPMC_IOC_CLEAR, VPMC_IOC_STOP, VPMC_IOC_CLEAR,
+		VPMC_IOC_START, VPMC_IOC_STOP, VPMC_IOC_UNLINK,
+	};
+	uint64_t before;
+	struct set set;
+	int i;
+
+	/* Nobody else gets in between and adds a switch. */
+	ASSERT_EQ(0, set_fifo(50));
+	ASSERT_EQ(0, set_open(&set, two));
+	before = set.page->generation;
+	ASSERT_EQ(0, set_program(&set, two));
+	EXPECT_NE(before, set.page->generation);
+	for (i = 0; i < ARRAY_SIZE(change); i++) {
+		before = *(volatile __u64 *)&set.page->generation;
+		ASSERT_EQ(0, vpmc_ioctl(set.fd, change[i], 0));
+		EXPECT_NE(before, *(volatile __u64 *)&set.page->generation) {
+			TH_LOG("change %d", i);
+		}
+	}
+}
+
+/* What a loop adds to what READ says of a set that runs. */
+static __attribute__((__noinline__)) int
+read_around(const struct set *set, long n, uint64_t *added)
+{
+	struct vpmc_read before, after;
+	int i, err;
+
+	err = vpmc_read(set->fd, &before);
+	code_loop(n, 0);
+	err |= vpmc_read(set->fd, &after);
+	for (i = 0; i < 2; i++)
+		added[i] = after.sum[i] - before.sum[i];
+	return err || after.state != VPMC_STATE_RUNNING;
+}
+
+TEST(read_while_running)
+{
+	uint64_t few[2], many[2];
+	struct set set;
+
+	ASSERT_EQ(0, set_open(&set, two));
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_START, 0));
+	ASSERT_EQ(0, read_around(&set, 1000, few));
+	ASSERT_EQ(0, read_around(&set, 1000, few));
+	ASSERT_EQ(0, read_around(&set, 5000, many));
+	EXPECT_EQ(CODE_LOOP(5000).insns - CODE_LOOP(1000).insns,
+		  many[0] - few[0]);
+	EXPECT_EQ(CODE_LOOP(5000).branches - CODE_LOOP(1000).branches,
+		  many[1] - few[1]);
+}
+
+/* CONTROL that is refused at the end leaves no claim on the PMU. */
+TEST(refused_control_keeps_nothing)
+{
+	struct set set;
+
+	ASSERT_EQ(0, set_open(&set, two));
+	set.control.flags = VPMC_CONTROL_NEW;
+	EXPECT_EQ(-EEXIST, vpmc_ioctl(set.fd, VPMC_IOC_CONTROL, &set.control));
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_UNLINK, 0));
+	EXPECT_EQ(-ESRCH, vpmc_ioctl(set.fd, VPMC_IOC_CONTROL, &set.control));
+	EXPECT_EQ(VPMC_HOLDER_NONE, holder());
+}
+
 /* UNLINK settles, too. */
 TEST(unlink_settles)
 {

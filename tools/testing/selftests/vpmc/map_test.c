@@ -303,6 +303,13 @@ TEST(programmed_page)
 	}
 	for (i = offsetof(struct vpmc_page, slot[3]); i < PAGE; i++)
 		ASSERT_EQ(0, ((char *)set.page)[i]);
+
+	/* Of a set that is replaced by a smaller one, nothing stays. */
+	ASSERT_EQ(0, set_program(&set, (struct choice[]){
+					{ EV_INSNS, VPMC_ANY }, {} }));
+	ASSERT_EQ(1, set.page->nr_counters);
+	for (i = offsetof(struct vpmc_page, slot[1]); i < PAGE; i++)
+		ASSERT_EQ(0, ((char *)set.page)[i]);
 }
 
 TEST_HARNESS_MAIN

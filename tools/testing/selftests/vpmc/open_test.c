@@ -293,6 +293,29 @@ TEST(thread_of_the_group)
 	EXPECT_EQ(1, control.nr_counters);
 }
 
+/* The group's file is the caller's own, for a thread that does not lead, too. */
+static void *group_file_thread(void *arg)
+{
+	struct vpmc_read read;
+	int fd = open("/proc/self/perfctr", O_RDWR), *err = arg;
+
+	*err = vpmc_read(fd, &read);
+	close(fd);
+	return NULL;
+}
+
+TEST(group_file_of_a_thread)
+{
+	pthread_t thread;
+	struct set set;
+	int err = 0;
+
+	ASSERT_EQ(0, set_open(&set, insns));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, group_file_thread, &err));
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(-ENOENT, err);
+}
+
 /*
  * A thread controls another one: first on the CPU that they share, where the
  * other one waits for its turn, then on another CPU, where it runs.
@@ -398,6 +421,79 @@ TEST(started_asleep)
 	EXPECT_EQ(1, sums.switches);
 	/* There was no CPU before that one. */
 	EXPECT_EQ(0, sums.migrations);
+}
+
+/* The same, on a CPU that its last counting had nothing to do with. */
+static void *moved_thread(void *arg)
+{
+	struct sleeper *sleeper = arg;
+	char byte;
+
+	sleeper->wrong = pin(0) || set_open(&sleeper->set, insns) ||
+			 set_measure(&sleeper->set, code_loop, 1000, 0) ||
+			 pin(1);
+	__atomic_store_n(&sleeper->tid, my_tid(), __ATOMIC_RELEASE);
+	if (read(sleeper->go[0], &byte, 1) != 1)
+		sleeper->wrong = 1;
+	return NULL;
+}
+
+TEST(started_asleep_elsewhere)
+{
+	struct sleeper sleeper = {};
+	struct vpmc_read sums;
+	pthread_t thread;
+
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, pipe(sleeper.go));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, moved_thread, &sleeper));
+	while (!__atomic_load_n(&sleeper.tid, __ATOMIC_ACQUIRE))
+		sched_yield();
+	usleep(20000);
+	ASSERT_EQ(0, vpmc_ioctl(sleeper.set.fd, VPMC_IOC_CLEAR, 0));
+	ASSERT_EQ(0, vpmc_ioctl(sleeper.set.fd, VPMC_IOC_START, 0));
+	ASSERT_EQ(1, write(sleeper.go[1], "", 1));
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(0, sleeper.wrong);
+	ASSERT_EQ(0, vpmc_read(sleeper.set.fd, &sums));
+	EXPECT_EQ(1, sums.switches);
+	EXPECT_EQ(0, sums.migrations);
+}
+
+/* What one set counts is not taken for what another one asked for. */
+TEST(selections_that_differ)
+{
+	static const struct choice choice[][4] = {
+		{ { EV_INSNS, 1 } },
+		{ { EV_INSNS, FIXED(0) } },
+		{ { EV_BRANCHES, 0 } },
+		{ { EV_INSNS, 0 }, { EV_BRANCHES, 1 } },
+		{ { EV_INSNS, 0 }, { EV_BRANCHES, 2 } },
+		{ { EV_BRANCHES, 1 }, { EV_INSNS, 0 } },
+	};
+	struct set set;
+	pid_t pid;
+	int i;
+
+	/* The set that stays: counter 0 alone. */
+	ASSERT_EQ(0, set_open(&set, insns));
+	pid = fork();
+	if (!pid) {
+		struct vpmc_control *want = &set.control, got;
+
+		set.fd = vpmc_open();
+		for (i = 0; i < ARRAY_SIZE(choice); i++) {
+			if (set_program(&set, choice[i]) ||
+			    vpmc_read_control(set.fd, &got))
+				_exit(100);
+			if (got.nr_counters != want->nr_counters ||
+			    memcmp(got.counter, want->counter,
+				   got.nr_counters * sizeof(*got.counter)))
+				_exit(i + 1);
+		}
+		_exit(0);
+	}
+	EXPECT_EQ(0, child_status(pid));
 }
 
 /* read(2): what cat shows. */

@@ -231,6 +231,33 @@ TEST(after_exec)
 	EXPECT_EQ(KILLED_BY(SIGSEGV), child_status(pid));
 }
 
+/*
+ * A process that shares its parent's memory until it runs another program: the
+ * page that it mapped stays behind, and gives nothing any more.
+ */
+TEST(vfork_child_that_execs)
+{
+	static char *argv[] = { "exec_image", "rdpmc", NULL };
+	static struct set set;
+	pid_t pid;
+
+	ASSERT_EQ(0, silence_faults());
+	set.page = MAP_FAILED;
+	exec_image_path();
+	pid = vfork();
+	if (!pid) {
+		if (!set_open(&set, insns))
+			execv(exec_image_path(), argv);
+		_exit(1);
+	}
+	EXPECT_EQ(KILLED_BY(SIGSEGV), child_status(pid));
+	ASSERT_NE(MAP_FAILED, set.page);
+	EXPECT_EQ(VPMC_ABI_VERSION, set.page->version);
+	EXPECT_FALSE(may_rdpmc(0));
+	ASSERT_EQ(0, munmap(set.page, PAGE));
+	EXPECT_FALSE(may_rdpmc(0));
+}
+
 /* A second thread that does as it is told, on the other CPU. */
 struct other {
 	pthread_t thread;
@@ -294,6 +321,65 @@ TEST(threads)
 	EXPECT_FALSE(may_rdpmc(0));
 	tell(&other, OTHER_EXIT);
 	pthread_join(other.thread, NULL);
+}
+
+/* Maps the page of a thread that counts meanwhile on the other CPU. */
+struct mapper {
+	int fd;
+	volatile int go;
+	volatile int while_running;
+};
+
+static void *mapper_thread(void *arg)
+{
+	struct mapper *mapper = arg;
+	struct vpmc_read read;
+	void *page;
+
+	pin(1);
+	mapper->go = 1;
+	while (vpmc_read(mapper->fd, &read) || !read.sum[0])
+		;
+	page = vpmc_map(mapper->fd);
+	if (page != MAP_FAILED && !vpmc_read(mapper->fd, &read))
+		mapper->while_running = read.state == VPMC_STATE_RUNNING;
+	return page;
+}
+
+/*
+ * When an address space gets RDPMC the counters are put back, so that it learns
+ * nothing of what others left there: that costs no count.
+ */
+TEST(mapped_while_it_counts)
+{
+	static const struct choice choice[] = {
+		{ EV_INSNS, 0 }, { EV_BRANCHES, 1 }, {}
+	};
+	struct mapper mapper = {};
+	pthread_t thread;
+	struct set set;
+	pid_t pid;
+
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, set_open(&set, choice));
+	ASSERT_EQ(0, munmap(set.page, PAGE));
+	pid = fork();
+	if (!pid) {
+		struct set other;
+
+		_exit(set_open(&other, choice) ||
+		      set_measure(&other, code_loop, 1000, 0));
+	}
+	ASSERT_EQ(0, child_status(pid));
+	mapper.fd = set.fd;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, mapper_thread, &mapper));
+	while (!mapper.go)
+		sched_yield();
+	ASSERT_EQ(0, set_measure(&set, code_loop, 20000000, 0));
+	EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(20000000)));
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_TRUE(mapper.while_running);
+	EXPECT_TRUE(may_rdpmc(0));
 }
 
 /* The owner ends, its page stays mapped. */

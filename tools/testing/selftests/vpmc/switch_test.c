@@ -151,6 +151,8 @@ TEST_F(switches, migrations)
 	EXPECT_EQ(777, read.migrations);
 	EXPECT_LE(777, read.switches);
 	EXPECT_EQ(read.migrations, page_migrations(&self->set));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+	EXPECT_EQ(0, page_migrations(&self->set));
 }
 
 TEST_HARNESS_MAIN

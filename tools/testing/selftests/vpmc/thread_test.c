@@ -4,6 +4,17 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
+#include <linux/stddef.h>
+#include <linux/types.h>
+
+/* tools/include/ does not have it. */
+#define UAPI_LINUX_IO_URING_H_SKIP_LINUX_TIME_TYPES_H
+struct __kernel_timespec {
+	__s64 tv_sec;
+	__s64 tv_nsec;
+};
+#include <linux/io_uring.h>
+
 #include "vpmc_test.h"
 #include "disturb.h"
 
@@ -16,6 +27,11 @@ static const struct choice selection[WORKERS][6] = {
 	{ { EV_CYCLES, 2 }, { EV_INSNS, 3 }, { EV_BRANCHES, 0 } },
 	{ { EV_CYCLES, FIXED(1) } },
 };
+
+static const struct choice none[] = { {} };
+
+/* What the workers 2 and 3 do: the same, or run without counters. */
+enum others { COUNT, PLAIN, STAND, RUN_TIME };
 
 struct worker {
 	int number;
@@ -30,7 +46,7 @@ struct shared {
 	pthread_barrier_t barrier;
 	bool same_selection;
 	bool pinned;
-	bool half;
+	enum others others;
 	code_fn body;
 	long a;
 	long b;
@@ -50,7 +66,7 @@ FIXTURE_VARIANT(workers)
 	bool same_selection;
 	bool yield;
 	bool unpinned;
-	bool half;	/* workers 2 and 3 have no counters */
+	enum others others;
 };
 
 FIXTURE_VARIANT_ADD(workers, threads_yield) {
@@ -73,15 +89,26 @@ FIXTURE_VARIANT_ADD(workers, threads_unpinned) {
 };
 
 FIXTURE_VARIANT_ADD(workers, threads_yield_half) {
-	.same_selection = true, .yield = true, .half = true,
+	.same_selection = true, .yield = true, .others = PLAIN,
 };
 
 FIXTURE_VARIANT_ADD(workers, threads_preempted_half) {
-	.half = true,
+	.others = PLAIN,
 };
 
 FIXTURE_VARIANT_ADD(workers, processes_yield_half) {
-	.processes = true, .yield = true, .half = true,
+	.processes = true, .yield = true, .others = PLAIN,
+};
+
+/* Their sets have no counters, and run. */
+FIXTURE_VARIANT_ADD(workers, threads_yield_run_time) {
+	.same_selection = true, .yield = true, .others = RUN_TIME,
+};
+
+/* They may use RDPMC, and those that count have nothing mapped. */
+FIXTURE_VARIANT_ADD(workers, unmapped_beside_a_mapper) {
+	.processes = true, .same_selection = true, .yield = true,
+	.others = STAND,
 };
 
 FIXTURE_VARIANT_ADD(workers, processes_yield) {
@@ -120,7 +147,7 @@ FIXTURE_SETUP(workers)
 
 	shared->same_selection = variant->same_selection;
 	shared->pinned = !variant->unpinned;
-	shared->half = variant->half;
+	shared->others = variant->others;
 	if (variant->yield) {
 		shared->body = code_yield;
 		shared->a = 400;
@@ -145,6 +172,25 @@ FIXTURE_TEARDOWN(workers)
 		EXPECT_EQ(0, stop_disturber(self->preempter[i]));
 }
 
+/* A worker without counters of its own. */
+static int work_plain(struct worker *worker)
+{
+	struct shared *shared = worker->shared;
+	struct set set;
+	int err = 0;
+
+	if (shared->others == STAND)
+		err = set_open(&set, selection[0]);
+	if (shared->others == RUN_TIME)
+		err = set_open(&set, none) ||
+		      vpmc_ioctl(set.fd, VPMC_IOC_START, 0);
+	pthread_barrier_wait(&shared->barrier);
+	worker->switches = my_switches();
+	err |= shared->body(shared->a, shared->b);
+	worker->switches = my_switches() - worker->switches;
+	return err;
+}
+
 static void *work(void *arg)
 {
 	struct worker *worker = arg;
@@ -155,16 +201,15 @@ static void *work(void *arg)
 
 	worker->wrong = -1;
 	err = shared->pinned ? pin(worker->number % 2) : 0;
-	if (shared->half && worker->number >= 2) {
-		pthread_barrier_wait(&shared->barrier);
-		worker->switches = my_switches();
-		worker->wrong = err || shared->body(shared->a, shared->b);
-		worker->switches = my_switches() - worker->switches;
+	if (shared->others != COUNT && worker->number >= 2) {
+		worker->wrong = work_plain(worker) || err;
 		return NULL;
 	}
 	if (!err)
 		err = set_open(&set, selection[shared->same_selection ?
 					       0 : worker->number]);
+	if (!err && shared->others == STAND)
+		munmap(set.page, PAGE);
 	pthread_barrier_wait(&shared->barrier);
 	if (err)
 		return NULL;
@@ -213,6 +258,90 @@ TEST_F(workers, exact)
 		       (unsigned long long)worker[i].switches,
 		       (unsigned long long)worker[i].migrations);
 	}
+}
+
+/* The thread of the kernel's that belongs to an io_uring of this process. */
+static int worker_open_error(void)
+{
+	char path[64];
+	pid_t tid;
+	int fd;
+
+	/* It is the youngest one of the process. */
+	for (tid = my_tid() + 1; tid < my_tid() + 100; tid++) {
+		sprintf(path, "/proc/self/task/%d/perfctr", tid);
+		fd = open(path, O_RDWR | O_CREAT, 0);
+		if (fd < 0 && errno == ENOENT)
+			continue;
+		return fd < 0 ? -errno : 0;
+	}
+	return -ENOENT;
+}
+
+/* Lets that thread look for work on CPU 0 for 100 ms; its descriptor. */
+static int start_spinner(void)
+{
+	struct io_uring_params params = {
+		.flags = IORING_SETUP_SQPOLL | IORING_SETUP_SQ_AFF,
+		.sq_thread_cpu = 0,
+		.sq_thread_idle = 100,
+	};
+	int fd = syscall(SYS_io_uring_setup, 1, &params);
+	char *ring = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+			  IORING_OFF_SQ_RING);
+
+	if (fd < 0 || ring == MAP_FAILED)
+		return -1;
+	/* One request that does nothing: all of it is zero. */
+	__atomic_store_n((uint32_t *)(ring + params.sq_off.tail), 1,
+			 __ATOMIC_RELEASE);
+	if (syscall(SYS_io_uring_enter, fd, 1, 0, IORING_ENTER_SQ_WAKEUP, NULL,
+		    0) < 0)
+		return -1;
+	munmap(ring, PAGE);
+	return fd;
+}
+
+static uint64_t cpu_time(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+/*
+ * The owner sleeps for 20 ms, in which a thread of its process that never leaves
+ * the kernel spins on its CPU: some 20 million instructions, none of them the
+ * owner's.
+ */
+TEST(kernel_counting_stops)
+{
+	static const struct timespec ts = { .tv_nsec = 20000000 };
+	static const struct choice choice[] = { { 0x200c0, 0 }, {} };
+	struct vpmc_read read;
+	struct set set;
+	uint64_t spun;
+	int ring;
+
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, set_open(&set, choice));
+	ring = start_spinner();
+	ASSERT_LE(0, ring);
+	/* More urgent than that thread, to have the CPU when it wants it. */
+	ASSERT_EQ(0, set_fifo(50));
+	EXPECT_EQ(-EOPNOTSUPP, worker_open_error());
+	spun = cpu_time(CLOCK_PROCESS_CPUTIME_ID) -
+	       cpu_time(CLOCK_THREAD_CPUTIME_ID);
+	ASSERT_EQ(0, set_measure(&set, code_sleep, (long)&ts, 1));
+	spun = cpu_time(CLOCK_PROCESS_CPUTIME_ID) -
+	       cpu_time(CLOCK_THREAD_CPUTIME_ID) - spun;
+	EXPECT_LE(10000000, spun);
+	ASSERT_EQ(0, vpmc_read(set.fd, &read));
+	EXPECT_LT(0, read.sum[0]);
+	EXPECT_GT(1000000, read.sum[0]);
+	close(ring);
+	set_close(&set);
 }
 
 TEST_HARNESS_MAIN

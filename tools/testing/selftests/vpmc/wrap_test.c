@@ -99,6 +99,26 @@ TEST_F(wrap, width_24)
 	wraps_at_one_go(_metadata, &self->set, 24, 100);
 }
 
+/* Counters that count the kernel, too, stand while they are rewritten. */
+TEST_F(wrap, width_24_kernel)
+{
+	static const struct choice choice[] = {
+		{ 0x200c0, 0 }, { EV_INSNS, 1 }, {}
+	};
+	const long n = (4L << 23) / 16 + 1000;
+	struct code_count count = code_add(CODE_MEASURE, CODE_LONG_LOOP(n));
+	long before = interrupts("VPC");
+	struct vpmc_read read;
+
+	ASSERT_EQ(24, self->info.width);
+	ASSERT_EQ(0, set_program(&self->set, choice));
+	ASSERT_EQ(0, set_measure(&self->set, code_long_loop, n, 0));
+	EXPECT_LE(4, interrupts("VPC") - before);
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+	EXPECT_LT(0, read.sum[0]);
+	EXPECT_EQ(count.insns, read.sum[1]);
+}
+
 TEST_F(wrap, width_24_without_tick)
 {
 	char cpus[64] = "";
