@@ -40,8 +40,65 @@
 #define PMU_TEST_MSR(event)     (PMU_TEST_MSR_BASE + (event))
 
 /* "PMUT", version of this interface, number of events */
-#define PMU_TEST_ID             (0x504d555400010000ull | PMU_TEST_NR_EVENTS)
+#define PMU_TEST_ID             (0x504d555400020000ull | PMU_TEST_NR_EVENTS)
 
 #define PMU_TEST_EVTSEL(event)  ((event) << 8 | 0xf0u)
+
+/*
+ * The trigger: something happens to a vCPU right before it executes a chosen
+ * instruction.  CPUID of a made-up leaf, at any CPL: EAX is PMU_TEST_TRIGGER,
+ * ECX the command, and RBX, RDX and RSI are its arguments.
+ *
+ *   STATUS
+ *   RANGE   number, low, high: addresses from low to high - 1 count
+ *   ARM     vCPU, n, action: it fires when that vCPU is about to execute an
+ *           instruction in a range after having executed n there
+ *   DISARM
+ *   WAIT    events: if RDX would still say so, this vCPU halts until it does
+ *           not, or until an interrupt comes
+ *   GO      n: the vCPU that is held goes on when the others have executed n
+ *           instructions more (at most PMU_TRIGGER_LIMIT)
+ *
+ * All return the status:
+ *
+ *   RAX     bits 0 to 7 state, 8 to 15 why a vCPU is held no more, 16 to 23
+ *           CPL where it fired, PMU_TRIGGER_IF, PMU_TRIGGER_REFUSED
+ *   RBX     linear address of the instruction before which it fired
+ *   RCX     instructions in the ranges since ARM, with the one where it fired
+ *   RDX     events: how often it has fired and has been disarmed, ARM included
+ *
+ * The ranges stay from one ARM to the next.
+ */
+#define PMU_TEST_TRIGGER        0x4fff5054u
+
+#define PMU_TRIGGER_STATUS      0
+#define PMU_TRIGGER_RANGE       1
+#define PMU_TRIGGER_ARM         2
+#define PMU_TRIGGER_DISARM      3
+#define PMU_TRIGGER_WAIT        4
+#define PMU_TRIGGER_GO          5
+
+#define PMU_TRIGGER_RANGES      8
+
+/* Actions: what happens */
+#define PMU_TRIGGER_HOLD        0       /* it is held back, others go on */
+#define PMU_TRIGGER_INTERRUPT   1       /* bits 8 to 15: an interrupt's vector */
+#define PMU_TRIGGER_PMI         2       /* PMIs held back since ARM are let in */
+
+/* States */
+#define PMU_TRIGGER_IDLE        0
+#define PMU_TRIGGER_ARMED       1
+#define PMU_TRIGGER_HELD        2       /* has fired, and the vCPU is held */
+#define PMU_TRIGGER_FIRED       3       /* has fired, and the vCPU goes on */
+
+/* Why a vCPU is held no more; before that, why it will be at the latest */
+#define PMU_TRIGGER_BY_GO       1
+#define PMU_TRIGGER_BY_IDLE     2       /* all others are halted */
+#define PMU_TRIGGER_BY_SPIN     3       /* another one has executed PAUSE */
+#define PMU_TRIGGER_BY_LIMIT    4       /* nobody said GO */
+#define PMU_TRIGGER_LIMIT       10000000
+
+#define PMU_TRIGGER_IF          (1u << 24)      /* with interrupts enabled */
+#define PMU_TRIGGER_REFUSED     (1u << 31)      /* wrong argument or state */
 
 #endif

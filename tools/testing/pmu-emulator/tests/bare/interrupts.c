@@ -6,7 +6,7 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include "bare.h"
-#include "pmu-test-msr.h"
+#include "pmu-trigger.h"
 
 #define LOOPS	100000
 
@@ -83,6 +83,15 @@ static u64 set_up_again(u32 lvtpc, u32 ctr, u32 period)
 	return rearm.start;
 }
 
+/* Is the last interrupt one that came after n instructions of the loop? */
+static bool hit_after(u32 n)
+{
+	/* all instructions of the loop but the last have one byte */
+	return pmi.count == 1 &&
+	       pmi.eip == (u32)spin_loop + n % SPIN_LOOP_INSNS &&
+	       pmi.ebx == LOOPS - (n + 1) / SPIN_LOOP_INSNS;
+}
+
 /* It hits between the instruction that overflows and the next, every time */
 static void test_position(const char *name, u32 lvtpc, u32 ctr, u32 event)
 {
@@ -97,13 +106,10 @@ static void test_position(const char *name, u32 lvtpc, u32 ctr, u32 event)
 		sti();
 		spin(start, LOOPS);
 		cli();
-		wrong += pmi.count != 1;
 		wrong += pmi.vector != vector;
 		wrong += pmi.status != (has_global() ? bit(ctr) : 0);
 		wrong += pmi.lvtpc != (lvtpc | LVT_MASKED);
-		/* all instructions of the loop but the last have one byte */
-		wrong += pmi.eip != (u32)spin_loop + insns % SPIN_LOOP_INSNS;
-		wrong += pmi.ebx != LOOPS - (insns + 1) / SPIN_LOOP_INSNS;
+		wrong += !hit_after(insns);
 	}
 	check_eq(name, wrong, 0);
 }
@@ -231,6 +237,49 @@ static void test_with_timer(u32 period, u32 timer)
 	cli();
 }
 
+/* A trigger's interrupt comes before the chosen instruction */
+static void test_trigger(void)
+{
+	u32 action = PMU_TRIGGER_INTERRUPT | VECTOR_PMI << 8;
+	u32 wrong = 0;
+
+	for (u32 n = 0; n < 50; n++) {
+		u64 start = set_up(LVT_MASKED, 0, EVENT_INSNS, -1);
+
+		wrong += pmu_trigger_arm(0, n, action);
+		sti();
+		spin(start, LOOPS);
+		cli();
+		wrong += !hit_after(n);
+	}
+	check_eq("trigger: interrupts hit where they shall", wrong, 0);
+}
+
+/* A PMI that is held back comes there too, and not before it is due */
+static void test_trigger_pmi(void)
+{
+	u32 period = 10, wrong = 0;
+
+	for (u32 n = 0; n < 50; n++) {
+		u64 start = set_up(VECTOR_PMI, 0, EVENT_INSNS, period);
+
+		wrong += pmu_trigger_arm(0, n, PMU_TRIGGER_PMI);
+		sti();
+		spin(start, LOOPS);
+		cli();
+		wrong += !hit_after(n < period ? period : n);
+	}
+	check_eq("trigger: held PMIs hit where they shall", wrong, 0);
+
+	wrong = pmu_trigger_arm(0, -1ul, PMU_TRIGGER_PMI);
+	sti();
+	spin(set_up(VECTOR_PMI, 0, EVENT_INSNS, period), LOOPS);
+	check_eq("trigger: a held PMI does not come", pmi.count + wrong, 0);
+	pmu_trigger_disarm();
+	cli();
+	check_eq("trigger: it comes when it is held no more", pmi.count, 1);
+}
+
 void test_interrupts(void)
 {
 	if (has_global()) {
@@ -253,4 +302,7 @@ void test_interrupts(void)
 	test_with_timer(100003, 3331);
 	test_with_timer(1009, 7919);
 	test_with_timer(9001, 9973);
+	pmu_trigger_range(0, (u32)spin_loop, (u32)spin_stopped);
+	test_trigger();
+	test_trigger_pmi();
 }

@@ -28,6 +28,7 @@ hotplug() {
 case $1 in
 full)
 	run totals 1
+	run triggers
 	run loops 0 1
 	run loops 0 0 1 1
 	hotplug
