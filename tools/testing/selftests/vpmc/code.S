@@ -6,6 +6,7 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include <asm/unistd_64.h>
+#include <pmu-test-msr.h>
 #include "code.h"
 
 #define FUNC(name)	.globl name; .type name, @function; .balign 64; name
@@ -217,6 +218,91 @@ FUNC(code_fork):
 	mov	$__NR_exit_group, %eax
 	syscall
 
+/*
+ * long code_serve(int fd, long turns): reads byte after byte from a pipe, and
+ * runs a loop after each; until its end
+ */
+FUNC(code_serve):
+	mov	%rdi, %r8
+	mov	%rsi, %r9
+1:	mov	%r8, %rdi
+	lea	served(%rip), %rsi
+	mov	$1, %edx
+	xor	%eax, %eax		/* __NR_read */
+	syscall
+	test	%rax, %rax
+	jle	3f
+	mov	%r9, %rdx
+2:	dec	%rdx
+	jnz	2b
+	jmp	1b
+3:	ret
+
+/* long code_read(int fd, struct vpmc_read *read) */
+FUNC(code_read):
+	mov	%rsi, %rdx
+	mov	$CODE_IOC_READ, %esi
+	mov	$__NR_ioctl, %eax
+	syscall
+	ret
+
+/* long code_map(int fd): maps the page, reads from it and unmaps it */
+FUNC(code_map):
+	mov	%rdi, %r8
+	xor	%edi, %edi
+	mov	$4096, %esi
+	mov	$1, %edx		/* PROT_READ */
+	mov	$1, %r10d		/* MAP_SHARED */
+	xor	%r9d, %r9d
+	mov	$__NR_mmap, %eax
+	syscall
+	mov	(%rax), %rdx
+	mov	%rax, %rdi
+	mov	$4096, %esi
+	mov	$__NR_munmap, %eax
+	syscall
+	ret
+
+/* long code_exit(long n): a loop, and the end of the thread */
+FUNC(code_exit):
+1:	dec	%rdi
+	jnz	1b
+	mov	$__NR_exit, %eax
+	syscall
+
+/*
+ * long code_armed(struct code_armed *armed): body(a, b) with the emulator's
+ * trigger armed for CPU 0. Its status after that is left in the structure.
+ */
+FUNC(code_armed):
+	push	%rbx
+	push	%rbp
+	mov	%rdi, %rbp
+	mov	$PMU_TEST_TRIGGER, %eax
+	mov	$PMU_TRIGGER_ARM, %ecx
+	xor	%ebx, %ebx
+	mov	24(%rbp), %rdx
+	mov	32(%rbp), %rsi
+	cpuid
+	mov	8(%rbp), %rdi
+	mov	16(%rbp), %rsi
+	call	*(%rbp)			/* 12, a branch */
+	mov	%rax, %r8
+	mov	$PMU_TEST_TRIGGER, %eax
+	mov	$PMU_TRIGGER_STATUS, %ecx
+	cpuid
+	mov	%rax, 40(%rbp)
+	mov	%rbx, 48(%rbp)
+	mov	%rcx, 56(%rbp)
+	mov	%rdx, 64(%rbp)
+	mov	$PMU_TEST_TRIGGER, %eax
+	mov	$PMU_TRIGGER_DISARM, %ecx
+	cpuid				/* 23 */
+	mov	%r8, %rax
+	pop	%rbp
+	pop	%rbx
+	ret				/* 27 */
+
 /* long code_exec(const char *path, char **argv): returns on failure alone */
 FUNC(code_exec):
 	xor	%edx, %edx
@@ -258,6 +344,8 @@ FUNC(code_until):
 	.balign	8
 	.globl	code_signals_taken
 code_signals_taken:
+	.quad	0
+served:
 	.quad	0
 
 	.section .note.GNU-stack, "", @progbits

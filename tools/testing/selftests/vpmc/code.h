@@ -53,6 +53,10 @@ long code_migrate(long masks, long n);
 long code_sleep(long ts, long n);
 long code_signals(long set, long n);
 long code_fork(long n, long unused);
+long code_serve(long fd, long turns);
+long code_read(long fd, long read);
+long code_map(long fd, long unused);
+long code_exit(long n, long unused);
 long code_exec(long path, long argv);
 long code_wait(long fd, long n);
 long code_write(long fd, long text);
@@ -61,6 +65,17 @@ long code_until(long state, long turns);
 void code_handler(int sig);
 void code_restorer(void);
 extern volatile uint64_t code_signals_taken;
+
+struct code_armed {
+	code_fn body;
+	long a;
+	long b;
+	unsigned long skip;
+	unsigned long action;
+	unsigned long status[4];
+};
+
+long code_armed(long armed, long unused);
 
 #define CODE_COUNT(i, b)	((struct code_count){ (i), (b) })
 
@@ -83,9 +98,18 @@ extern volatile uint64_t code_signals_taken;
 #define CODE_WAIT(n)		CODE_COUNT(2 * (n) + 6, (n) + 1)
 #define CODE_WRITE		CODE_COUNT(5, 1)
 #define CODE_UNTIL(n)		CODE_COUNT(3 * (n) + 2, (n) + 1)
+/* For each byte, and besides. */
+#define CODE_SERVE(turns)	CODE_COUNT(2 * (turns) + 9, (turns) + 2)
+#define CODE_SERVE_END		CODE_COUNT(10, 2)
+#define CODE_READ		CODE_COUNT(5, 1)
+#define CODE_MAP		CODE_COUNT(14, 1)
+/* Besides the body; and up to it. */
+#define CODE_ARMED		CODE_COUNT(27, 2)
+#define CODE_ARMED_HEAD		CODE_COUNT(12, 1)
 /* To the system call, and nothing after it. */
 #define CODE_WAIT_HEAD(n)	CODE_COUNT(2 * (n) + 4, (n))
 #define CODE_WRITE_HEAD		CODE_COUNT(3, 0)
+#define CODE_EXIT(n)		CODE_COUNT(2 * (n) + 2, (n))
 #define CODE_EXEC		CODE_COUNT(3, 0)
 #define CODE_EXEC_IMAGE		CODE_COUNT(2 * EXEC_TURNS + 8, EXEC_TURNS + 1)
 

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Sweeps: a scenario is run again and again on CPU 0 and disturbed before its
+ * first instruction, its second and so on to its last, by the emulator's
+ * trigger. Only the instructions in some ranges of addresses count.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef SWEEP_H
+#define SWEEP_H
+
+#include <semaphore.h>
+#include <pmu-trigger.h>
+#include "vpmc_test.h"
+#include "disturb.h"
+
+#define VECTOR_VPMC	0xf5
+
+/* What happens at an instruction. */
+enum disturbance {
+	INTERRUPT,	/* of our vector, with nothing to do */
+	PREEMPT,	/* by a more urgent thread with counters of its own */
+	MIGRATE,	/* to CPU 1 */
+	READ,		/* by another thread: an IPI if it runs */
+	STOP,		/* likewise */
+	START,		/* likewise, of a set that was stopped */
+	NR_DISTURBANCES,
+};
+
+static const char *const disturbance_name[NR_DISTURBANCES] = {
+	"interrupt", "preempt", "migrate", "read", "stop", "start",
+};
+
+/* The urgent thread: blocked in read() of a pipe, but for a loop each time. */
+#define URGENT_TURNS	50
+#define URGENT_COUNT(n)	code_add(CODE_SERVE_END, \
+				 code_times(CODE_SERVE(URGENT_TURNS), (n)))
+
+struct urgent {
+	pid_t pid;
+	int wake;		/* write end of its pipe */
+	uint64_t wakes;
+};
+
+/* In shared memory: the processes' exit status tells of what went wrong. */
+struct sweep {
+	struct urgent urgent;
+	enum disturbance what;
+	pid_t tid;		/* whom to migrate */
+	int fd;			/* whose set */
+	pthread_t thread;	/* disturbs, on CPU 1 */
+	sem_t begin, end;
+	volatile bool listening, over, quit;
+	bool fired;
+	bool ends;		/* the scenario unlinks the set */
+	int error;		/* of the disturbance */
+	struct vpmc_read read;	/* by READ */
+	struct pmu_trigger at;	/* where it fired */
+};
+
+static int sweep_disturb(struct sweep *s)
+{
+	cpu_set_t mask;
+
+	switch (s->what) {
+	case PREEMPT:
+		s->urgent.wakes++;
+		return write(s->urgent.wake, "", 1) == 1 ? 0 : -errno;
+	case MIGRATE:
+		CPU_ZERO(&mask);
+		CPU_SET(1, &mask);
+		return sched_setaffinity(s->tid, sizeof(mask), &mask) ? -errno : 0;
+	case READ:
+		return vpmc_read(s->fd, &s->read);
+	case STOP:
+		return vpmc_ioctl(s->fd, VPMC_IOC_STOP, 0);
+	case START:
+		return vpmc_ioctl(s->fd, VPMC_IOC_START, 0);
+	default:
+		return 0;
+	}
+}
+
+/* The thread on CPU 1: disturbs once each time it is told to begin. */
+static void *sweep_thread(void *arg)
+{
+	struct sweep *s = arg;
+	struct pmu_trigger t;
+
+	if (pin(1) || set_fifo(30))
+		s->error = -errno;
+	for (;;) {
+		sem_wait(&s->begin);
+		if (s->quit)
+			return NULL;
+		s->listening = true;
+		while (!s->over) {
+			t = pmu_trigger_status();
+			if (pmu_trigger_state(&t) == PMU_TRIGGER_HELD) {
+				s->error = sweep_disturb(s);
+				pmu_trigger_go(0);
+				break;
+			}
+			pmu_trigger_wait(t.events);
+		}
+		sem_post(&s->end);
+	}
+}
+
+static inline int start_urgent(struct urgent *urgent,
+			       const struct choice *choice)
+{
+	int pipe_fd[2];
+	struct set set;
+	pid_t pid;
+	char byte;
+	long n;
+
+	if (pipe(pipe_fd))
+		return -errno;
+	urgent->wake = pipe_fd[1];
+	urgent->wakes = 0;
+	pid = disturber();
+	if (pid) {
+		urgent->pid = pid;
+		close(pipe_fd[0]);
+		return pid < 0 ? -errno : 0;
+	}
+	close(pipe_fd[1]);
+	if (pin(0) || set_fifo(50) || set_open(&set, choice))
+		_exit(100);
+	n = set_measure(&set, code_serve, pipe_fd[0], URGENT_TURNS);
+	if (read(pipe_fd[0], &byte, 1) || n)
+		_exit(101);
+	_exit(wrong_after(&set, URGENT_COUNT(urgent->wakes)) ? 102 : 0);
+}
+
+/* In shared memory, with everything started. */
+static inline struct sweep *sweep_start(const struct choice *urgent)
+{
+	struct sweep *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
+			       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (s == MAP_FAILED || wait_for_fine_timers() ||
+	    sem_init(&s->begin, 0, 0) || sem_init(&s->end, 0, 0) ||
+	    start_urgent(&s->urgent, urgent) ||
+	    pthread_create(&s->thread, NULL, sweep_thread, s))
+		return NULL;
+	return s;
+}
+
+/* 0 if the urgent thread has counted exactly */
+static inline int sweep_stop(struct sweep *s)
+{
+	s->quit = true;
+	sem_post(&s->begin);
+	pthread_join(s->thread, NULL);
+	close(s->urgent.wake);
+	return child_status(s->urgent.pid);
+}
+
+/* Makes the disturbing thread wait for the trigger. To be called on CPU 0. */
+static inline void sweep_begin(struct sweep *s)
+{
+	s->over = s->listening = false;
+	s->error = 0;
+	sem_post(&s->begin);
+	while (!s->listening)
+		__asm__ __volatile__("pause");
+}
+
+static inline unsigned int sweep_action(const struct sweep *s)
+{
+	return s->what == INTERRUPT ?
+	       PMU_TRIGGER_INTERRUPT | VECTOR_VPMC << 8 : PMU_TRIGGER_HOLD;
+}
+
+/* Where did the trigger fire, if it did? The disturbance is over after that. */
+static inline void sweep_end(struct sweep *s, struct pmu_trigger at)
+{
+	s->at = at;
+	s->fired = pmu_trigger_state(&at) == PMU_TRIGGER_FIRED;
+	s->over = true;
+	pmu_trigger_disarm();
+	sem_wait(&s->end);
+}
+
+/*
+ * START, body(a, b), STOP; the body is disturbed at its k-th instruction. If
+ * START is the disturbance the set stands until then.
+ */
+static inline long sweep_body(struct sweep *s, struct set *set, unsigned long k,
+			      code_fn body, long a, long b)
+{
+	struct code_armed armed = {
+		.body = body, .a = a, .b = b,
+		.skip = k, .action = sweep_action(s),
+	};
+	unsigned long *status = armed.status;
+	struct pmu_trigger at;
+	long err;
+
+	sweep_begin(s);
+	err = code_measure(set->fd,
+			   s->what == START ? VPMC_IOC_STOP : VPMC_IOC_START,
+			   VPMC_IOC_STOP, code_armed, (long)&armed, 0);
+	at = (struct pmu_trigger){ status[0], status[1], status[2], status[3] };
+	sweep_end(s, at);
+	return err;
+}
+
+/* Disturbs what comes between these two at its k-th instruction. */
+static inline int sweep_arm(struct sweep *s, unsigned long k)
+{
+	sweep_begin(s);
+	return pmu_trigger_arm(0, k, sweep_action(s));
+}
+
+static inline void sweep_disarm(struct sweep *s)
+{
+	sweep_end(s, pmu_trigger_status());
+}
+
+/*
+ * Is everything as it must be after the k-th instruction was disturbed, or was
+ * past the end? The number of errors.
+ */
+static inline int sweep_wrong(const struct sweep *s, unsigned long k)
+{
+	int wrong = s->error && !(s->ends && s->error == -ESRCH);
+
+	if (s->fired) {
+		wrong += s->at.count != k + 1;
+		if (s->what != INTERRUPT)
+			wrong += pmu_trigger_cause(&s->at) == PMU_TRIGGER_BY_LIMIT;
+	} else {
+		wrong += s->at.count != k;
+	}
+	if (wrong)
+		fprintf(stderr, "# %s at %lu: error %d, state %#lx, count %lu\n",
+			disturbance_name[s->what], k, s->error, s->at.state,
+			s->at.count);
+	return wrong;
+}
+
+/*
+ * The kernel's code that is ours: functions whose name has "vpmc", and the
+ * backend's that follow some of them. Returns the number of ranges.
+ */
+static inline int sweep_kernel_ranges(void)
+{
+	unsigned long low = 0, high = 0, address;
+	char type, name[128];
+	bool ours, before = false;
+	int n = 0, err = 0;
+	FILE *f = fopen("/proc/kallsyms", "r");
+
+	/* in ascending order */
+	while (f && !err &&
+	       fscanf(f, "%lx %c %127s%*[^\n]", &address, &type, name) == 3) {
+		if (type != 't' && type != 'T')
+			continue;
+		ours = strstr(name, "vpmc") ||
+		       (before && !strncmp(name, "intel_", 6));
+		if (strstr(name, "_init") || strstr(name, "_detect"))
+			ours = false;
+		if (ours && !before)
+			low = address;
+		high = address;
+		if (!ours && before && low < high)
+			err = pmu_trigger_range(n++, low, high);
+		before = ours;
+	}
+	if (f)
+		fclose(f);
+	return err ? -1 : n;
+}
+
+#endif /* SWEEP_H */

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The read loop that the ABI header prints, disturbed at each instruction that
+ * it executes.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "sweep.h"
+
+#define MAX_N	5
+
+/* What the loop leaves to its user to define. */
+#define barrier()	__asm__ __volatile__("" : : : "memory")
+#define rdtsc()		(turns++, vpmc_rdtsc())
+#define rdpmc(index)	vpmc_rdpmc(index)
+
+/* In a section of its own, whose ends the linker names. */
+extern const char __start_read_loop[], __stop_read_loop[];
+
+/* Returns how many turns the loop took while the set counted. */
+static __attribute__((__noinline__, __section__("read_loop"))) unsigned int
+read_printed(const struct vpmc_page *page, uint64_t *count,
+	     uint64_t *ticks_out)
+{
+	uint64_t generation, ticks;
+	unsigned int i, turns = 0;
+	bool running;
+
+#include "printed_loop.h"
+
+	*ticks_out = ticks;
+	return turns;
+}
+
+/* What the loop returned, and the sums after STOP. */
+struct result {
+	const struct vpmc_page *page;
+	uint64_t count[VPMC_MAX_COUNTERS];
+	uint64_t ticks;
+	unsigned int turns;
+	struct vpmc_read read;
+};
+
+static long read_body(long arg, long unused)
+{
+	struct result *result = (struct result *)arg;
+
+	result->turns = read_printed(result->page, result->count,
+				     &result->ticks);
+	return 0;
+}
+
+FIXTURE(sweep_read)
+{
+	struct sweep *s;
+	struct set set;
+	unsigned int n;
+	struct result base;	/* undisturbed */
+	uint64_t head;		/* instructions before the loop */
+	uint64_t turn;		/* instructions in one turn, once known */
+};
+
+FIXTURE_VARIANT(sweep_read)
+{
+	struct choice mine[MAX_N + 1];
+};
+
+FIXTURE_VARIANT_ADD(sweep_read, one)
+{
+	.mine = { { EV_INSNS, FIXED(0) } },
+};
+
+FIXTURE_VARIANT_ADD(sweep_read, five)
+{
+	.mine = { { EV_INSNS, 2 }, { EV_INSNS, FIXED(0) }, { EV_INSNS, 3 },
+		  { EV_INSNS, 0 }, { EV_INSNS, 1 } },
+};
+
+static const struct choice others[] = {
+	{ EV_BRANCHES, 2 }, { EV_INSNS, 1 }, { EV_INSNS, FIXED(0) }, {}
+};
+
+/* Once, disturbed at the k-th instruction. */
+static int run(struct sweep *s, struct set *set, unsigned long k,
+	       struct result *result)
+{
+	int err = pin(0);
+
+	memset(result, 0, sizeof(*result));
+	result->page = set->page;
+	err = err ?: vpmc_ioctl(set->fd, VPMC_IOC_CLEAR, 0);
+	err = err ?: sweep_body(s, set, k, read_body, (long)result, 0);
+	return err ?: vpmc_read(set->fd, &result->read);
+}
+
+FIXTURE_SETUP(sweep_read)
+{
+	self->s = sweep_start(others);
+	ASSERT_NE(NULL, self->s);
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, set_fifo(10));
+	ASSERT_EQ(0, pmu_trigger_range(0, (unsigned long)__start_read_loop,
+				       (unsigned long)__stop_read_loop));
+	while (variant->mine[self->n].evtsel)
+		self->n++;
+	ASSERT_EQ(0, set_open(&self->set, variant->mine));
+	self->s->tid = my_tid();
+	self->s->fd = self->set.fd;
+
+	/* READ before the first instruction, and nothing at all. */
+	self->s->what = READ;
+	ASSERT_EQ(0, run(self->s, &self->set, 0, &self->base));
+	ASSERT_TRUE(self->s->fired);
+	self->head = self->s->read.sum[0];
+	ASSERT_EQ(0, run(self->s, &self->set, ~0UL, &self->base));
+	ASSERT_FALSE(self->s->fired);
+	ASSERT_EQ(1, self->base.turns);
+	ASSERT_LT(self->head, self->base.count[0]);
+}
+
+FIXTURE_TEARDOWN(sweep_read)
+{
+	set_close(&self->set);
+	EXPECT_EQ(0, sweep_stop(self->s));
+}
+
+static bool all_are(const FIXTURE_DATA(sweep_read) *self, const void *counts,
+		    uint64_t want)
+{
+	const uint64_t *count = counts;
+	unsigned int i;
+
+	for (i = 0; i < self->n && count[i] == want; i++)
+		;
+	return i == self->n;
+}
+
+/* Does the loop return what it would return undisturbed, but for more? */
+static bool as_undisturbed(const FIXTURE_DATA(sweep_read) *self,
+			   const struct result *result, uint64_t more)
+{
+	unsigned int i;
+
+	for (i = 0; i < self->n; i++)
+		if (result->count[i] != self->base.count[i] + more)
+			return false;
+	return true;
+}
+
+/* The loop ran on, perhaps for some turns more. */
+static int wrong_running(FIXTURE_DATA(sweep_read) *self, struct result *result)
+{
+	uint64_t more = result->read.sum[0] - self->base.read.sum[0];
+
+	if (!self->turn && result->turns == 2)
+		self->turn = more;
+	return more != (result->turns - 1) * self->turn ||
+	       !as_undisturbed(self, result, more) ||
+	       !all_are(self, result->read.sum, result->read.sum[0]);
+}
+
+/* It was stopped after the k-th instruction: all of the page says so. */
+static int wrong_stopped(const FIXTURE_DATA(sweep_read) *self,
+			 const struct result *result, unsigned long k)
+{
+	return !all_are(self, result->read.sum, self->head + k) ||
+	       (!all_are(self, result->count, self->head + k) &&
+		!as_undisturbed(self, result, 0));
+}
+
+/* It was started there: nothing was counted, or what came after that. */
+static int wrong_started(const FIXTURE_DATA(sweep_read) *self,
+			 const struct result *result)
+{
+	const __u64 *sum = result->read.sum;
+
+	if (!result->turns)
+		return !all_are(self, result->count, 0) ||
+		       !all_are(self, sum, sum[0]);
+	return !as_undisturbed(self, result,
+			       result->count[0] - self->base.count[0]) ||
+	       sum[0] - result->count[0] !=
+	       self->base.read.sum[0] - self->base.count[0] ||
+	       !all_are(self, sum, sum[0]);
+}
+
+static int wrong_result(FIXTURE_DATA(sweep_read) *self, struct result *result,
+			unsigned long k)
+{
+	struct sweep *s = self->s;
+
+	if (s->fired && s->what == STOP)
+		return wrong_stopped(self, result, k);
+	if (s->what == START)
+		return wrong_started(self, result);
+	if (s->fired && s->what == READ &&
+	    !all_are(self, s->read.sum, self->head + k))
+		return 1;
+	return wrong_running(self, result);
+}
+
+static void sweep_loop(struct __test_metadata *_metadata,
+		       FIXTURE_DATA(sweep_read) *self)
+{
+	unsigned int again = 0;
+	struct result result;
+	int wrong = 0, errors;
+	unsigned long k;
+
+	for (k = 0;; k++) {
+		errors = run(self->s, &self->set, k, &result) != 0;
+		errors += sweep_wrong(self->s, k);
+		errors += wrong_result(self, &result, k);
+		if (errors)
+			fprintf(stderr, "# %s at %lu: %u turns, %llu, sum %llu\n",
+				disturbance_name[self->s->what], k, result.turns,
+				(unsigned long long)result.count[0],
+				(unsigned long long)result.read.sum[0]);
+		wrong += errors != 0;
+		again += result.turns > 1;
+		if (!self->s->fired || wrong > 5)
+			break;
+	}
+	TH_LOG("%s: %lu instructions, disturbed at %lu, %u retries, %d mismatches",
+	       disturbance_name[self->s->what], self->s->at.count, k, again,
+	       wrong);
+	EXPECT_EQ(0, wrong);
+	EXPECT_EQ(k, self->s->at.count);
+	EXPECT_LT(20, k);
+	if (self->s->what == PREEMPT || self->s->what == MIGRATE) {
+		EXPECT_LT(k / 2, again);
+		EXPECT_GT(k, again);
+	} else if (self->s->what == INTERRUPT || self->s->what == READ) {
+		EXPECT_EQ(0, again);
+	}
+}
+
+TEST_F(sweep_read, each_instruction)
+{
+	for (self->s->what = 0; self->s->what < NR_DISTURBANCES; self->s->what++)
+		sweep_loop(_metadata, self);
+}
+
+TEST_HARNESS_MAIN

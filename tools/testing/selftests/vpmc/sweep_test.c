@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Every instruction of ours in the kernel, disturbed: the context switch, the
+ * commands, the page's mapping, the end of a thread. Sums stay exact.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "sweep.h"
+
+static const struct choice mine[] = {
+	{ EV_INSNS, FIXED(0) }, { EV_BRANCHES, 1 }, { EV_INSNS, 2 }, {}
+};
+
+/* What the urgent thread counts, in the same counters. */
+static const struct choice others[] = {
+	{ EV_BRANCHES, 2 }, { EV_INSNS, 1 }, { EV_INSNS, FIXED(0) }, {}
+};
+
+FIXTURE(sweep)
+{
+	struct sweep *s;
+	struct set set;
+};
+
+FIXTURE_SETUP(sweep)
+{
+	self->s = sweep_start(others);
+	ASSERT_NE(NULL, self->s);
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, set_fifo(10));
+	ASSERT_LT(0, sweep_kernel_ranges());
+	ASSERT_EQ(0, set_open(&self->set, mine));
+	self->s->tid = my_tid();
+	self->s->fd = self->set.fd;
+}
+
+FIXTURE_TEARDOWN(sweep)
+{
+	set_close(&self->set);
+	EXPECT_EQ(0, sweep_stop(self->s));
+}
+
+/*
+ * Runs something once, disturbed at the k-th instruction, after which the set
+ * does not count. Returns the number of errors, apart from the sums.
+ */
+typedef int (*scenario_fn)(struct sweep *s, struct set *set, unsigned long k);
+
+struct scenario {
+	scenario_fn run;
+	struct code_count count;	/* what the sums say then */
+	struct code_count at[2];	/* counts up to the places of system calls */
+	bool any;			/* READ may say something else */
+	bool locks;			/* others wait until it is elsewhere */
+	unsigned int without;		/* mask of disturbances */
+};
+
+static bool sums_are(const struct vpmc_read *sums, struct code_count count)
+{
+	return sums->nr_counters == 3 && sums->sum[0] == count.insns &&
+	       sums->sum[1] == count.branches && sums->sum[2] == count.insns;
+}
+
+static struct code_count code_minus(struct code_count a, struct code_count b)
+{
+	return CODE_COUNT(a.insns - b.insns, a.branches - b.branches);
+}
+
+/*
+ * READ and STOP, by another thread, come at the place where the thread is. If
+ * they have to wait for it they come after all. START is the reverse of STOP.
+ */
+static bool sums_are_right(const struct scenario *scenario,
+			   const struct vpmc_read *sums, bool disturbed,
+			   bool reverse)
+{
+	struct code_count count = scenario->count;
+	int i;
+
+	for (i = 0; i < 2 && disturbed; i++)
+		if (sums_are(sums, reverse ? code_minus(count, scenario->at[i]) :
+					     scenario->at[i]))
+			return true;
+	if (sums_are(sums, reverse ? CODE_COUNT(0, 0) : count))
+		return true;
+	if (disturbed && scenario->locks && sums->sum[0] == sums->sum[2]) {
+		uint64_t place = sums->sum[0];
+
+		place = reverse ? count.insns - place : place;
+		return place > scenario->at[0].insns && place < count.insns;
+	}
+	fprintf(stderr, "# sums are %llu, %llu, %llu\n", sums->sum[0],
+		sums->sum[1], sums->sum[2]);
+	return false;
+}
+
+static int wrong_sums_of(const struct scenario *scenario, struct sweep *s,
+			 struct set *set)
+{
+	bool commanded = s->fired && (s->what == STOP || s->what == START);
+	struct vpmc_read now;
+	int wrong = 0;
+
+	if (vpmc_read(set->fd, &now))
+		return 1;
+	wrong += !sums_are_right(scenario, &now, commanded, s->what == START);
+	if (s->fired && s->what == READ && !scenario->any)
+		wrong += !sums_are_right(scenario, &s->read, true, false);
+	return wrong;
+}
+
+static void sweep_one(struct __test_metadata *_metadata,
+		      FIXTURE_DATA(sweep) *self,
+		      const struct scenario *scenario)
+{
+	struct sweep *s = self->s;
+	int wrong = 0, errors;
+	unsigned long k;
+
+	for (k = 0;; k++) {
+		ASSERT_EQ(0, pin(0));
+		errors = scenario->run(s, &self->set, k);
+		errors += sweep_wrong(s, k);
+		errors += wrong_sums_of(scenario, s, &self->set);
+		if (errors)
+			fprintf(stderr, "# %s at instruction %lu, %#lx\n",
+				disturbance_name[s->what], k, s->at.pc);
+		wrong += errors != 0;
+		if (!s->fired || wrong > 5)
+			break;
+	}
+	TH_LOG("%s: %lu instructions, disturbed at %lu, %d mismatches",
+	       disturbance_name[s->what], s->at.count, k, wrong);
+	EXPECT_EQ(0, wrong);
+	EXPECT_EQ(k, s->at.count);
+	EXPECT_LT(20, k);
+}
+
+static void sweep_scenario(struct __test_metadata *_metadata,
+			   FIXTURE_DATA(sweep) *self,
+			   const struct scenario *scenario)
+{
+	for (self->s->what = 0; self->s->what < NR_DISTURBANCES; self->s->what++)
+		if (!(scenario->without & 1 << self->s->what))
+			sweep_one(_metadata, self, scenario);
+}
+
+/* To the body in code_measure() with code_armed(). */
+#define HEAD(i, b)	code_add(code_add(CODE_MEASURE_HEAD, CODE_ARMED_HEAD), \
+				 CODE_COUNT((i), (b)))
+#define BODY(count)	code_add(code_add(CODE_MEASURE, CODE_ARMED), (count))
+
+static int run_body(struct sweep *s, struct set *set, unsigned long k,
+		    code_fn body, long a, long b)
+{
+	int err = vpmc_ioctl(set->fd, VPMC_IOC_CLEAR, 0);
+
+	return (err || sweep_body(s, set, k, body, a, b)) ? 1 : 0;
+}
+
+/* Away and back, by a sleep: idle in between. */
+static int run_sleep(struct sweep *s, struct set *set, unsigned long k)
+{
+	static const struct timespec ts = { .tv_nsec = 1000 };
+
+	return run_body(s, set, k, code_sleep, (long)&ts, 1);
+}
+
+TEST_F(sweep, sleep)
+{
+	const struct scenario scenario = {
+		.run = run_sleep,
+		.without = 1 << START,
+		.count = BODY(CODE_SLEEP(1)),
+		.at = { HEAD(7, 0), HEAD(7, 0) },
+	};
+
+	sweep_scenario(_metadata, self, &scenario);
+}
+
+/* Away and back, by a yield: another thread of the same urgency in between. */
+static int run_yield(struct sweep *s, struct set *set, unsigned long k)
+{
+	return run_body(s, set, k, code_yield, 1, 1);
+}
+
+static void yield_for_ever(const struct choice *choice)
+{
+	struct set set;
+
+	if (pin(0) || set_fifo(10))
+		_exit(1);
+	if (choice && (set_open(&set, choice) ||
+		       vpmc_ioctl(set.fd, VPMC_IOC_START, 0)))
+		_exit(1);
+	for (;;)
+		sched_yield();
+}
+
+static void *yielding_thread(void *choice)
+{
+	yield_for_ever(choice);
+	return NULL;
+}
+
+/* With a partner, thread or process, that counts or does not. */
+static void sweep_yield(struct __test_metadata *_metadata,
+			FIXTURE_DATA(sweep) *self, bool thread,
+			const struct choice *choice)
+{
+	const struct scenario scenario = {
+		.run = run_yield,
+		.count = BODY(CODE_YIELD(1, 1)),
+		.at = { HEAD(5, 1), HEAD(5, 1) },
+		/* nothing to disturb */
+		.without = choice ? 0 : 1 << START,
+	};
+	pthread_t id;
+	pid_t pid = 0;
+
+	if (!thread)
+		pid = disturber();
+	else if (pthread_create(&id, NULL, yielding_thread, (void *)choice))
+		pid = -1;
+	ASSERT_LE(0, pid);
+	if (!thread && !pid)
+		yield_for_ever(choice);
+	sweep_scenario(_metadata, self, &scenario);
+	if (thread)
+		pthread_cancel(id);
+	else
+		EXPECT_EQ(0, stop_disturber(pid));
+}
+
+TEST_F(sweep, yield_to_thread)
+{
+	sweep_yield(_metadata, self, true, NULL);
+}
+
+TEST_F(sweep, yield_to_process)
+{
+	sweep_yield(_metadata, self, false, NULL);
+}
+
+TEST_F(sweep, yield_to_counting_thread)
+{
+	sweep_yield(_metadata, self, true, mine);
+}
+
+TEST_F(sweep, yield_to_counting_process)
+{
+	sweep_yield(_metadata, self, false, mine);
+}
+
+TEST_F(sweep, yield_to_process_counting_others)
+{
+	sweep_yield(_metadata, self, false, others);
+}
+
+/* READ of its own. */
+static int run_read(struct sweep *s, struct set *set, unsigned long k)
+{
+	struct vpmc_read read = { .size = sizeof(read) };
+	int err = run_body(s, set, k, code_read, set->fd, (long)&read);
+
+	/* Stopped at the same place at which it is read. */
+	return err || !sums_are(&read, s->what == START ? CODE_COUNT(0, 0) :
+						       HEAD(4, 0));
+}
+
+TEST_F(sweep, read)
+{
+	const struct scenario scenario = {
+		.run = run_read,
+		.count = BODY(CODE_READ),
+		.locks = true,
+		.at = { HEAD(4, 0), HEAD(4, 0) },
+	};
+
+	sweep_scenario(_metadata, self, &scenario);
+}
+
+/* The page comes and goes, and with it RDPMC. */
+static int run_map(struct sweep *s, struct set *set, unsigned long k)
+{
+	return run_body(s, set, k, code_map, set->fd, 0);
+}
+
+TEST_F(sweep, map)
+{
+	const struct scenario scenario = {
+		.run = run_map,
+		.count = BODY(CODE_MAP),
+		.at = { HEAD(8, 0), HEAD(13, 0) },
+	};
+
+	ASSERT_EQ(0, munmap(self->set.page, PAGE));
+	self->set.page = NULL;
+	sweep_scenario(_metadata, self, &scenario);
+}
+
+/*
+ * Commands by the thread itself. What another thread's READ says is either what
+ * it was before or what it is after.
+ */
+static int run_start_stop(struct sweep *s, struct set *set, unsigned long k)
+{
+	int err = vpmc_ioctl(set->fd, VPMC_IOC_CLEAR, 0);
+
+	err = err ?: sweep_arm(s, k);
+	err = err ?: set_measure(set, code_nothing, 0, 0);
+	sweep_disarm(s);
+	return err != 0;
+}
+
+TEST_F(sweep, start_stop)
+{
+	const struct scenario scenario = {
+		.run = run_start_stop,
+		.count = code_add(CODE_MEASURE, CODE_NOTHING),
+		.at = { { 0, 0 }, code_add(CODE_MEASURE, CODE_NOTHING) },
+		.without = 1 << START,
+	};
+
+	sweep_scenario(_metadata, self, &scenario);
+}
+
+static int run_clear(struct sweep *s, struct set *set, unsigned long k)
+{
+	int err = vpmc_ioctl(set->fd, VPMC_IOC_START, 0);
+
+	err = err ?: sweep_arm(s, k);
+	err = err ?: code_measure(set->fd, VPMC_IOC_CLEAR, VPMC_IOC_STOP,
+				  code_nothing, 0, 0);
+	sweep_disarm(s);
+	return err != 0;
+}
+
+TEST_F(sweep, clear)
+{
+	const struct scenario scenario = {
+		.run = run_clear,
+		.count = code_add(CODE_MEASURE, CODE_NOTHING),
+		.at = { { 0, 0 }, { 0, 0 } },
+		.any = true,
+		.without = 1 << START,
+	};
+
+	sweep_scenario(_metadata, self, &scenario);
+}
+
+/* From one selection to another. */
+static int run_control(struct sweep *s, struct set *set, unsigned long k)
+{
+	int i, err = set_program(set, others);
+
+	control_init(&set->control, 0);
+	for (i = 0; mine[i].evtsel; i++)
+		control_add(&set->control, mine[i].evtsel, mine[i].index);
+	err = err ?: sweep_arm(s, k);
+	err = err ?: code_control(set->fd, &set->control, 10);
+	sweep_disarm(s);
+	return err != 0;
+}
+
+TEST_F(sweep, control)
+{
+	const struct scenario scenario = {
+		.run = run_control,
+		.count = CODE_CONTROL(10),
+		.at = { { 0, 0 }, { 0, 0 } },
+		.without = 1 << START,
+	};
+
+	sweep_scenario(_metadata, self, &scenario);
+}
+
+/* The last set goes, and with it the PMU. */
+static int run_unlink(struct sweep *s, struct set *set, unsigned long k)
+{
+	int err;
+
+	set_close(set);
+	err = set_open(set, mine);
+	s->fd = set->fd;
+	s->ends = true;
+	err = err ?: sweep_arm(s, k);
+	err = err ?: code_measure(set->fd, VPMC_IOC_START, VPMC_IOC_UNLINK,
+				  code_nothing, 0, 0);
+	sweep_disarm(s);
+	return err != 0;
+}
+
+TEST_F(sweep, unlink)
+{
+	const struct scenario scenario = {
+		.run = run_unlink,
+		.count = code_add(CODE_MEASURE, CODE_NOTHING),
+		.at = { { 0, 0 }, { 0, 0 } },
+		.without = 1 << START,
+	};
+
+	sweep_scenario(_metadata, self, &scenario);
+}
+
+/* The end of a thread. Its last sums are read when it is gone. */
+struct exiting {
+	struct sweep *s;
+	struct set *set;
+	unsigned long k;
+	int error;
+};
+
+static void *exiting_thread(void *arg)
+{
+	struct exiting *e = arg;
+	struct code_armed armed = {
+		.body = code_exit, .a = 10,
+		.skip = e->k, .action = sweep_action(e->s),
+	};
+
+	e->error = set_open(e->set, mine);
+	e->s->tid = my_tid();
+	e->s->fd = e->set->fd;
+	sweep_begin(e->s);
+	if (!e->error)
+		set_measure(e->set, code_armed, (long)&armed, 0);
+	return NULL;
+}
+
+static int run_exit(struct sweep *s, struct set *set, unsigned long k)
+{
+	struct exiting e = { .s = s, .set = set, .k = k };
+	pthread_t thread;
+
+	set_close(set);
+	s->ends = true;
+	if (pthread_create(&thread, NULL, exiting_thread, &e))
+		return 1;
+	pthread_join(thread, NULL);
+	sweep_disarm(s);
+	return e.error != 0;
+}
+
+TEST_F(sweep, exit)
+{
+	const struct scenario scenario = {
+		.run = run_exit,
+		.count = code_add(HEAD(0, 0), CODE_EXIT(10)),
+		.at = { HEAD(22, 10), HEAD(22, 10) },
+		.without = 1 << START,
+	};
+
+	sweep_scenario(_metadata, self, &scenario);
+}
+
+TEST_HARNESS_MAIN
