@@ -77,3 +77,19 @@ patch_list() {
 	[ -f "$1" ] || return 0
 	sed 's/#.*//' "$1" | awk 'NF { print $1 }'
 }
+
+# prefix_tree TREE SERIES PATCHES: TREE becomes the kernel source with another
+# series. It begins as hard links to the tree of prepare-tree; sync-series
+# replaces files and never writes into one.
+prefix_tree() {
+	if [ ! -d "$1" ] || ! cmp -s "$cache/work/linux.state/source" "$1.state/source"; then
+		"$top/scripts/prepare-tree" -- sh -ec 'rm -rf "$1" "$1.state" "$1.new"
+			cp -al . "$1.new"
+			cp -a "$PWD.state" "$1.state"
+			cd "$1.new"
+			xargs -r rm -f <"$1.state/links"
+			rm -f "$1.state/links" "$1.state/key"
+			mv "$1.new" "$1"' sh "$1" || return 1
+	fi
+	"$top/scripts/sync-series" "$1" "$2" "$3"
+}

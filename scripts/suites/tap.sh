@@ -33,11 +33,11 @@ result() {
 
 # check NAME COMMAND...: COMMAND must succeed
 check() {
-	_name=$1
+	_check=$1
 	shift
-	_rc=0
-	"$@" >"$tmp/check" 2>&1 || _rc=$?
-	result "$_name" $_rc "$tmp/check"
+	_status=0
+	"$@" >"$tmp/check" 2>&1 || _status=$?
+	result "$_check" $_status "$tmp/check"
 }
 
 # refuse NAME STATUS WORDS COMMAND...: COMMAND must end with STATUS and say
