@@ -1,452 +1,490 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A process that may use RDPMC learns nothing from the raw counters about what
- * ran in other address spaces: it sees the same values whatever they did.
+ * ran in other address spaces: context switches.
  *
  * Copyright (C) 2026 vpmc developers
  */
-#include "vpmc_test.h"
-#include "disturb.h"
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include "isolation.h"
 
-#define GP	4
-#define FIX	3
-#define RAW	(GP + FIX)
-
-/* What the watcher saw: all raw values before and after the victim ran. */
-struct view {
-	uint64_t before[RAW];
-	uint64_t after[RAW];
-	int victim_error;
-	int watcher_error;
-};
+#define OF_ONE_COUNTER	{ { EV_INSNS, 1 } }
+#define OTHER_COUNTERS	{ { EV_BRANCHES, 0 }, { EV_INSNS, 2 }, { EV_INSNS, 3 } }
+#define FIXED_ALONE	{ { EV_INSNS, FIXED(0) }, { EV_CYCLES, FIXED(1) }, \
+			  { EV_REF, FIXED(2) } }
 
 FIXTURE(isolation)
 {
-	struct view *view;
+	struct stage *stage;
 };
-
-/*
- * COUNTS and STANDS say what the watcher's set does, OTHER_THREAD has no set and
- * looks from beside one that counts. The last two map the page only when the
- * victim is done: themselves, or another thread does while they sleep.
- */
-enum watcher { COUNTS, STANDS, OTHER_THREAD, MAPS_LATE, MAPPED_ASLEEP };
 
 FIXTURE_VARIANT(isolation)
 {
-	enum watcher watcher;
-	struct choice watched[5];	/* the watcher's set */
-	struct choice victim[5];
-	bool victim_exits;
-	bool victim_plain;		/* it has no set at all */
-	bool through_idle;
-	bool other_cpu;			/* the watcher goes to the victim's */
+	struct scene scene;
 };
 
-#define SAME	{ { EV_INSNS, FIXED(0) }, { EV_BRANCHES, 0 }, { EV_INSNS, 1 } }
-#define OTHER	{ { EV_BRANCHES, 2 }, { EV_CYCLES, FIXED(1) }, { EV_INSNS, 3 } }
-#define KERNEL	{ { 0x300c0, 0 }, { 0x200c4, 1 } }
+#define SCENE(name, ...) \
+	FIXTURE_VARIANT_ADD(isolation, name) { .scene = { __VA_ARGS__ } }
 
-FIXTURE_VARIANT_ADD(isolation, same_selection) {
-	.watcher = COUNTS, .watched = SAME, .victim = SAME,
-};
+/* What the two count. */
 
-FIXTURE_VARIANT_ADD(isolation, other_selection) {
-	.watcher = COUNTS, .watched = SAME, .victim = OTHER,
-};
+SCENE(same_selection, .watched = SAME, .victim = SAME);
+SCENE(other_selection, .watched = SAME, .victim = OTHER);
+SCENE(unused_counters, .watched = OF_ONE_COUNTER, .victim = OTHER_COUNTERS);
+SCENE(fixed_counters, .watched = OF_ONE_COUNTER, .victim = FIXED_ALONE);
+SCENE(watcher_stands, .watched = SAME, .victim = SAME, .stands = true,
+      .still = true);
+SCENE(watcher_stands_other_selection, .watched = OTHER, .victim = SAME,
+      .stands = true, .still = true);
+SCENE(victim_counts_the_kernel, .watched = SAME, .victim = KERNEL);
+SCENE(victim_counts_the_kernel_watcher_stands, .watched = SAME,
+      .victim = KERNEL, .stands = true, .still = true);
+SCENE(victim_counts_run_time_alone, .watched = SAME);
+SCENE(victim_counts_run_time_alone_watcher_stands, .watched = SAME,
+      .stands = true, .still = true);
 
-FIXTURE_VARIANT_ADD(isolation, watcher_stands) {
-	.watcher = STANDS, .watched = SAME, .victim = SAME,
-};
+/* The counters start again on the way: their interrupt comes, if they are narrow. */
+SCENE(victim_overflows, .watched = SAME, .victim = SAME, .turns = 5000000);
+SCENE(victim_overflows_watcher_stands, .watched = SAME, .victim = SAME,
+      .stands = true, .still = true, .turns = 5000000);
 
-FIXTURE_VARIANT_ADD(isolation, watcher_stands_other_selection) {
-	.watcher = STANDS, .watched = OTHER, .victim = SAME,
-};
+static int victim_without_set(struct player *p)
+{
+	if (await(p->go))
+		return 50;
+	run_loop(p);
+	return tell_watcher(p);
+}
 
-FIXTURE_VARIANT_ADD(isolation, unmonitored_thread_of_a_mapper) {
-	.watcher = OTHER_THREAD, .watched = SAME, .victim = SAME,
-};
+SCENE(victim_without_set, .watched = SAME, .victim_body = victim_without_set);
+SCENE(victim_without_set_watcher_stands, .watched = SAME,
+      .victim_body = victim_without_set, .stands = true, .still = true);
 
-FIXTURE_VARIANT_ADD(isolation, victim_counts_the_kernel) {
-	.watcher = STANDS, .watched = SAME, .victim = KERNEL,
-};
+/* A thread without a set, beside one that has. */
 
-FIXTURE_VARIANT_ADD(isolation, victim_without_counters) {
-	.watcher = COUNTS, .watched = SAME,
-};
+SCENE(unmonitored_thread_of_a_mapper, .watched = SAME, .victim = SAME,
+      .look = look_from_thread);
+SCENE(unmonitored_thread_of_a_mapper_that_stands, .watched = SAME,
+      .victim = OTHER, .stands = true, .look = look_from_thread,
+      .still = true);
 
 /* Its CPU's counters go on for it, until somebody else comes. */
-FIXTURE_VARIANT_ADD(isolation, unmonitored_thread_in_between) {
-	.watcher = OTHER_THREAD, .watched = SAME, .victim_plain = true,
-};
+SCENE(unmonitored_thread_in_between, .watched = SAME,
+      .victim_body = victim_without_set, .look = look_from_thread);
 
-FIXTURE_VARIANT_ADD(isolation, victim_exits) {
-	.watcher = COUNTS, .watched = SAME, .victim = OTHER,
-	.victim_exits = true,
-};
+static void *look_with_run_time(void *arg)
+{
+	struct player *p = arg;
+	struct set set;
 
-FIXTURE_VARIANT_ADD(isolation, victim_exits_watcher_stands) {
-	.watcher = STANDS, .watched = SAME, .victim = SAME,
-	.victim_exits = true,
-};
+	if (set_open(&set, (struct choice[]){ {} }) ||
+	    vpmc_ioctl(set.fd, VPMC_IOC_START, 0))
+		return (void *)51;
+	return look_thread(p);
+}
 
-FIXTURE_VARIANT_ADD(isolation, through_idle) {
-	.watcher = STANDS, .watched = SAME, .victim = SAME,
-	.through_idle = true,
-};
+/* It has a set, and that is running, but not counting. */
+static int look_from_run_time_thread(struct player *p)
+{
+	pthread_t thread;
+	void *err;
 
-FIXTURE_VARIANT_ADD(isolation, through_idle_counting) {
-	.watcher = COUNTS, .watched = SAME, .victim = OTHER,
-	.through_idle = true,
-};
+	if (pthread_create(&thread, NULL, look_with_run_time, p) ||
+	    pthread_join(thread, &err))
+		return 52;
+	return (long)err;
+}
 
-FIXTURE_VARIANT_ADD(isolation, maps_late) {
-	.watcher = MAPS_LATE, .watched = SAME, .victim = SAME,
-};
+SCENE(thread_that_counts_run_time_alone, .watched = SAME, .victim = SAME,
+      .look = look_from_run_time_thread);
 
-FIXTURE_VARIANT_ADD(isolation, maps_late_other_selection) {
-	.watcher = MAPS_LATE, .watched = OTHER, .victim = SAME,
-};
+/* How the victim leaves the CPU. */
 
-FIXTURE_VARIANT_ADD(isolation, mapped_asleep) {
-	.watcher = MAPPED_ASLEEP, .watched = SAME, .victim = SAME,
-};
+static int doze(struct player *p)
+{
+	static const struct timespec ts = { .tv_nsec = 1000000 };
 
-FIXTURE_VARIANT_ADD(isolation, watcher_comes_from_another_cpu) {
-	.watcher = COUNTS, .watched = SAME, .victim = SAME, .other_cpu = true,
-};
+	return nanosleep(&ts, NULL) ?: tell_watcher(p);
+}
 
-FIXTURE_VARIANT_ADD(isolation, watcher_stands_comes_from_another_cpu) {
-	.watcher = STANDS, .watched = OTHER, .victim = SAME, .other_cpu = true,
-};
+static int stop_and_tell(struct player *p)
+{
+	return vpmc_ioctl(p->set.fd, VPMC_IOC_STOP, 0) ?: tell_watcher(p);
+}
 
-FIXTURE_VARIANT_ADD(isolation, unmonitored_thread_from_another_cpu) {
-	.watcher = OTHER_THREAD, .watched = SAME, .victim = OTHER,
-	.other_cpu = true,
-};
+static int unlink_and_tell(struct player *p)
+{
+	return vpmc_ioctl(p->set.fd, VPMC_IOC_UNLINK, 0) ?: tell_watcher(p);
+}
+
+static int unmap_and_tell(struct player *p)
+{
+	return munmap(p->set.page, PAGE) ?: tell_watcher(p);
+}
+
+SCENE(through_idle, .watched = SAME, .victim = SAME, .leave = doze,
+      .stands = true, .still = true);
+SCENE(through_idle_counting, .watched = SAME, .victim = OTHER, .leave = doze);
+SCENE(victim_stops, .watched = SAME, .victim = SAME, .leave = stop_and_tell);
+SCENE(victim_stops_watcher_stands, .watched = SAME, .victim = SAME,
+      .leave = stop_and_tell, .stands = true, .still = true);
+SCENE(victim_unlinks, .watched = SAME, .victim = OTHER,
+      .leave = unlink_and_tell, .stands = true, .still = true);
+SCENE(victim_unmaps, .watched = SAME, .victim = SAME, .leave = unmap_and_tell);
+SCENE(victim_exits, .watched = SAME, .victim = OTHER, .leave = leave_by_exit);
+SCENE(victim_exits_watcher_stands, .watched = SAME, .victim = SAME,
+      .leave = leave_by_exit, .stands = true, .still = true);
+
+/* From CPU to CPU. */
+
+static int travelling_victim(struct player *p)
+{
+	int cpu;
+
+	if (open_set(p, p->scene->victim) || start_set(p) ||
+	    await(p->go))
+		return 53;
+	for (cpu = 1; cpu >= 0; cpu--) {
+		run_loop(p);
+		if (pin(cpu))
+			return 54;
+	}
+	run_loop(p);
+	return tell_watcher(p);
+}
+
+static int victim_on_other_cpu(struct player *p)
+{
+	return pin(1) ?: run_victim(p);
+}
+
+static int go_to_other_cpu(struct player *p)
+{
+	return pin(1);
+}
+
+static int go_there_and_back(struct player *p)
+{
+	if (pin(1))
+		return -1;
+	code_loop(100, 0);
+	return pin(0);
+}
+
+SCENE(victim_travels, .watched = SAME, .victim = SAME,
+      .victim_body = travelling_victim);
+SCENE(victim_travels_watcher_stands, .watched = SAME, .victim = SAME,
+      .victim_body = travelling_victim, .stands = true, .still = true);
+SCENE(watcher_travels, .watched = SAME, .victim = SAME,
+      .started = go_there_and_back, .back = go_there_and_back);
+SCENE(both_travel, .watched = SAME, .victim = OTHER,
+      .victim_body = travelling_victim, .started = go_there_and_back,
+      .back = go_there_and_back);
+SCENE(watcher_stands_and_travels, .watched = OTHER, .victim = SAME,
+      .stands = true, .back = go_there_and_back, .still = true);
+SCENE(watcher_comes_from_another_cpu, .watched = SAME, .victim = SAME,
+      .victim_body = victim_on_other_cpu, .back = go_to_other_cpu);
+SCENE(watcher_stands_comes_from_another_cpu, .watched = OTHER, .victim = SAME,
+      .victim_body = victim_on_other_cpu, .back = go_to_other_cpu,
+      .stands = true, .still = true);
+SCENE(unmonitored_thread_from_another_cpu, .watched = SAME, .victim = OTHER,
+      .victim_body = victim_on_other_cpu, .back = go_to_other_cpu,
+      .look = look_from_thread);
+
+/* What the watcher does with its set between its looks. */
+
+static int stop_and_start(struct player *p)
+{
+	return vpmc_ioctl(p->set.fd, VPMC_IOC_STOP, 0) ?: start_set(p);
+}
+
+static int clear(struct player *p)
+{
+	return vpmc_ioctl(p->set.fd, VPMC_IOC_CLEAR, 0);
+}
+
+static int select_other(struct player *p)
+{
+	static const struct choice other[4] = OTHER;
+
+	return program_set(p, other) ?: start_set(p);
+}
+
+static int select_same(struct player *p)
+{
+	return program_set(p, p->scene->watched) ?: start_set(p);
+}
+
+/* UNLINK takes the permission; the new set brings it back. */
+static int replace_set(struct player *p)
+{
+	set_close(&p->set);
+	return open_set(p, p->scene->watched) ?: start_set(p);
+}
+
+SCENE(watcher_starts, .watched = SAME, .victim = SAME, .stands = true,
+      .back = start_set);
+SCENE(watcher_stops_and_starts, .watched = SAME, .victim = SAME,
+      .back = stop_and_start);
+SCENE(watcher_clears, .watched = SAME, .victim = OTHER, .back = clear);
+SCENE(watcher_programs_the_same, .watched = SAME, .victim = SAME,
+      .back = select_same);
+SCENE(watcher_programs_another, .watched = SAME, .victim = OTHER,
+      .back = select_other);
+SCENE(watcher_unlinks_and_attaches, .watched = SAME, .victim = SAME,
+      .back = replace_set);
+
+/* What another thread of its group does with it while it sleeps. */
+
+static int stop(struct player *p)
+{
+	return vpmc_ioctl(p->set.fd, VPMC_IOC_STOP, 0);
+}
+
+/* The owner's own set, by the thread that has none. */
+static int control(struct player *p)
+{
+	static const struct choice other[4] = OTHER;
+
+	return program_set(p, other);
+}
+
+SCENE(started_asleep, .watched = SAME, .victim = SAME, .stands = true,
+      .asleep = start_set);
+SCENE(stopped_asleep, .watched = SAME, .victim = SAME, .asleep = stop);
+SCENE(cleared_asleep, .watched = SAME, .victim = OTHER, .asleep = clear);
+SCENE(programmed_asleep, .watched = SAME, .victim = OTHER, .asleep = control);
+SCENE(programmed_and_started_asleep, .watched = SAME, .victim = OTHER,
+      .asleep = select_other);
+SCENE(programmed_asleep_stands, .watched = SAME, .victim = OTHER,
+      .stands = true, .asleep = control, .still = true);
+
+/* Ways to wake up. */
+
+static int trace_watcher(struct player *p)
+{
+	struct user_regs_struct regs;
+	int status;
+
+	if (ptrace(PTRACE_SEIZE, p->watcher, 0, 0) ||
+	    ptrace(PTRACE_INTERRUPT, p->watcher, 0, 0) ||
+	    waitpid(p->watcher, &status, 0) != p->watcher ||
+	    !WIFSTOPPED(status) ||
+	    ptrace(PTRACE_GETREGS, p->watcher, 0, &regs))
+		return -1;
+	return ptrace(PTRACE_DETACH, p->watcher, 0, 0);
+}
+
+static int stop_watcher(struct player *p)
+{
+	int status;
+
+	/* Seized, so that its stop can be waited for. */
+	if (ptrace(PTRACE_SEIZE, p->watcher, 0, 0) ||
+	    kill(p->watcher, SIGSTOP) ||
+	    waitpid(p->watcher, &status, 0) != p->watcher ||
+	    ptrace(PTRACE_DETACH, p->watcher, 0, SIGSTOP))
+		return -1;
+	return kill(p->watcher, SIGCONT);
+}
+
+SCENE(watcher_is_traced, .watched = SAME, .victim = SAME,
+      .asleep = trace_watcher, .by_process = true);
+SCENE(watcher_is_traced_and_stands, .watched = SAME, .victim = SAME,
+      .stands = true, .asleep = trace_watcher, .by_process = true,
+      .still = true);
+SCENE(watcher_is_stopped, .watched = SAME, .victim = SAME, .stands = true,
+      .asleep = stop_watcher, .by_process = true, .still = true);
+
+/* The handler is the first that the watcher executes. */
+static struct player *in_handler;
+
+static void look_in_handler(int sig)
+{
+	read_raw(in_handler->stage, in_handler->view->after);
+}
+
+static int signal_watcher(struct player *p)
+{
+	return kill(p->watcher, SIGUSR1);
+}
+
+static int look_by_signal(struct player *p)
+{
+	struct sigaction action = { .sa_handler = look_in_handler };
+	sigset_t blocked, none;
+
+	in_handler = p;
+	p->stage->ran = 0;
+	memset(p->view, 1, sizeof(*p->view));
+	sigemptyset(&none);
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGUSR1);
+	if (sigaction(SIGUSR1, &action, NULL) ||
+	    sigprocmask(SIG_BLOCK, &blocked, NULL))
+		return 55;
+	read_raw(p->stage, p->view->before);
+	if (wake(p->go))
+		return 56;
+	sigsuspend(&none);
+	return p->stage->ran == p->turns ? 0 : 57;
+}
+
+SCENE(watcher_is_signalled, .watched = SAME, .victim = SAME,
+      .look = look_by_signal, .asleep = signal_watcher, .by_process = true);
+SCENE(watcher_is_signalled_and_stands, .watched = SAME, .victim = OTHER,
+      .stands = true, .look = look_by_signal, .asleep = signal_watcher,
+      .by_process = true, .still = true);
 
 FIXTURE_SETUP(isolation)
 {
-	struct vpmc_info info;
-	int fd = vpmc_open();
-
-	ASSERT_EQ(0, pin(0));
-	ASSERT_LE(0, fd);
-	ASSERT_EQ(0, vpmc_info(fd, &info));
-	ASSERT_EQ(GP, info.nr_gp);
-	ASSERT_EQ(FIX, info.nr_fixed);
-	close(fd);
-	self->view = mmap(NULL, 2 * sizeof(*self->view), PROT_READ | PROT_WRITE,
-			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE(MAP_FAILED, self->view);
+	self->stage = open_stage(-1);
+	ASSERT_NE(NULL, self->stage);
 }
 
 FIXTURE_TEARDOWN(isolation)
 {
 }
 
-static inline __attribute__((__always_inline__)) void read_raw(uint64_t *raw)
+TEST_F(isolation, same_view)
 {
-	unsigned int i;
-
-	for (i = 0; i < GP; i++)
-		raw[i] = vpmc_rdpmc(i);
-	for (i = 0; i < FIX; i++)
-		raw[GP + i] = vpmc_rdpmc(FIXED(i));
+	play_twice(_metadata, &variant->scene, self->stage);
 }
 
-struct watch {
-	struct view *view;
-	int go;		/* a byte tells the victim to run */
-	int done;	/* it is over */
-	int cpu;	/* where to look again */
-	int late_fd;	/* to be mapped before that */
-	int asleep[2];	/* pipes to and from the thread that does it, if any */
-};
-
-/* Maps the page on the other CPU, while the owner waits for it. */
-static void *map_thread(void *arg)
+/* RDPMC accepts what INFO names, on both CPUs, and nothing else. */
+TEST(indices)
 {
-	struct watch *w = arg;
-	char byte;
+	struct stage stage;
+	struct vpmc_info info;
+	unsigned int i, n = 0;
+	struct set set;
+	int cpu;
 
-	if (pin(1) || write(w->asleep[1], "", 1) != 1 ||
-	    read(w->asleep[0], &byte, 1) != 1)
-		exit(1);
-	/* The owner goes to sleep: its CPU is idle. */
-	usleep(10000);
-	if (vpmc_map(w->late_fd) == MAP_FAILED ||
-	    write(w->asleep[1], "", 1) != 1)
-		exit(1);
-	return NULL;
-}
-
-/* The thread is on its CPU and waits when this returns. */
-static int start_map_thread(struct watch *w)
-{
-	static struct watch other;
-	int to[2], from[2];
-	pthread_t thread;
-	char byte;
-
-	if (pipe(to) || pipe(from))
-		return -1;
-	other = *w;
-	other.asleep[0] = to[0];
-	other.asleep[1] = from[1];
-	w->asleep[0] = from[0];
-	w->asleep[1] = to[1];
-	return pthread_create(&thread, NULL, map_thread, &other) ||
-	       read(w->asleep[0], &byte, 1) != 1;
-}
-
-static int map_late(struct watch *w)
-{
-	char byte;
-
-	if (!w->asleep[1])
-		return vpmc_map(w->late_fd) == MAP_FAILED;
-	/*
-	 * Until the victim has ended. Then the counters are this set's, with
-	 * what the victim left in them, and after that nobody moves them.
-	 */
-	usleep(20000);
-	code_loop(1000, 0);
-	return write(w->asleep[1], "", 1) != 1 ||
-	       read(w->asleep[0], &byte, 1) != 1;
+	ASSERT_EQ(0, set_open(&set, (struct choice[]){ { EV_INSNS, 0 }, {} }));
+	ASSERT_EQ(0, vpmc_info(set.fd, &info));
+	for (cpu = 0; cpu < 2; cpu++) {
+		ASSERT_EQ(0, pin(cpu));
+		probe(&stage);
+		ASSERT_EQ(info.nr_gp + info.nr_fixed, stage.n);
+		for (i = 0, n = 0; i < 64; i++)
+			if (info.gp_mask & 1ULL << i)
+				EXPECT_EQ(i, stage.index[n++]);
+		for (i = 0; i < 64; i++)
+			if (info.fixed_mask & 1ULL << i)
+				EXPECT_EQ(FIXED(i), stage.index[n++]);
+	}
 }
 
 /*
- * Reads, lets the victim run, and reads again as the first thing that it does
- * on the CPU: the watcher is the more urgent one, so nothing comes between.
+ * What a set does not use stands while it counts, also what another one counted
+ * in the kernel with.
  */
-static int watch(struct watch *watch)
+TEST(unused_counters_stand)
 {
-	char byte = 0;
+	static const struct choice kernel[4] = KERNEL;
+	struct stage *stage = open_stage(-1);
+	static uint64_t a[RAW_MAX], b[RAW_MAX];
+	struct set set, other;
+	unsigned int i;
+	pid_t pid;
 
-	/* Warm: the pages that read_raw() writes are there. */
-	memset(watch->view->before, 1, sizeof(watch->view->before));
-	memset(watch->view->after, 1, sizeof(watch->view->after));
-	if (!watch->late_fd)
-		read_raw(watch->view->before);
-	if (write(watch->go, &byte, 1) != 1 || read(watch->done, &byte, 1) < 0)
+	ASSERT_NE(NULL, stage);
+	/* A claim of its own, so that the selects stay what they are. */
+	ASSERT_EQ(0, set_open(&set, (struct choice[]){ { EV_INSNS, 2 }, {} }));
+	pid = fork();
+	if (!pid)
+		_exit(set_open(&other, kernel) ||
+		      vpmc_ioctl(other.fd, VPMC_IOC_START, 0));
+	ASSERT_EQ(0, child_status(pid));
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_START, 0));
+	read_raw(stage, a);
+	code_syscalls(1000, 0);
+	read_raw(stage, b);
+	for (i = 0; i < stage->n; i++) {
+		if (stage->index[i] == 2) {
+			EXPECT_LT(a[i], b[i]);
+		} else {
+			EXPECT_EQ(a[i], b[i]);
+		}
+	}
+}
+
+static int count_and_exit(struct stage *stage, const struct choice *choice)
+{
+	struct player p = { .stage = stage };
+
+	if (open_set(&p, choice) || start_set(&p))
 		return 1;
-	if (watch->cpu && pin(watch->cpu))
-		return 2;
-	if (watch->late_fd && map_late(watch))
-		return 3;
-	read_raw(watch->view->after);
+	code_loop(LONG_LOOP, 0);
 	return 0;
 }
 
-static void *watch_thread(void *arg)
+static int attach_and_look(struct stage *stage, const struct choice *choice)
 {
-	struct watch *w = arg;
-
-	w->view->watcher_error = watch(w);
-	return NULL;
-}
-
-static int watcher(const FIXTURE_VARIANT(isolation) *variant, struct watch *w)
-{
-	pthread_t thread;
 	struct set set;
-	int err = 0;
 
-	if (set_fifo(50))
-		return 10;
-	if (set_open(&set, variant->watched))
-		return 11;
-	if (variant->watcher != STANDS)
-		err = vpmc_ioctl(set.fd, VPMC_IOC_START, 0);
-	if (err)
-		return 12;
-	if (variant->watcher == MAPS_LATE || variant->watcher == MAPPED_ASLEEP) {
-		munmap(set.page, PAGE);
-		w->late_fd = set.fd;
-		if (variant->watcher == MAPPED_ASLEEP && start_map_thread(w))
-			return 14;
-	}
-	if (variant->watcher != OTHER_THREAD)
-		return watch(w);
-	if (pthread_create(&thread, NULL, watch_thread, w) ||
-	    pthread_join(thread, NULL))
-		return 13;
-	return w->view->watcher_error;
-}
-
-static int victim(const FIXTURE_VARIANT(isolation) *variant, int go, int done,
-		  long n)
-{
-	static const struct timespec ts = { .tv_nsec = 1000000 };
-	struct set set;
-	char byte;
-
-	if ((variant->other_cpu && pin(1)) || set_fifo(40))
-		return 20;
-	if (!variant->victim_plain &&
-	    (set_open(&set, variant->victim) ||
-	     vpmc_ioctl(set.fd, VPMC_IOC_START, 0)))
-		return 21;
-	if (read(go, &byte, 1) != 1)
-		return 22;
-	code_loop(n, 0);
-	if (variant->through_idle)
-		nanosleep(&ts, NULL);
-	/* Its end closes the pipe, too. */
-	if (!variant->victim_exits && write(done, &byte, 1) != 1)
-		return 23;
-	if (variant->victim_exits)
-		_exit(0);
-	/* The watcher has seen enough before this goes on. */
+	if (set_open(&set, available(stage, choice)))
+		return 1;
+	read_raw(stage, stage->view->after);
 	return 0;
 }
 
-/* One run with a victim that executes n turns of a loop. */
-static int run(const FIXTURE_VARIANT(isolation) *variant, struct view *view,
-	       long n)
+/* An mm_struct that was another process's is no reason to trust the counters. */
+TEST(address_space_used_again)
 {
-	int go[2], done[2], err;
-	struct watch w = { .view = view, .cpu = variant->other_cpu };
-	pid_t watching, running;
+	static const struct choice same[4] = SAME;
+	struct stage *stage = open_stage(-1);
+	unsigned int i, j;
+	struct set keep;
+	pid_t pid;
 
-	if (pipe(go) || pipe(done))
-		return 1;
-	running = fork();
-	if (!running) {
-		close(done[0]);
-		_exit(victim(variant, go[0], done[1], n));
-	}
-	watching = fork();
-	if (!watching) {
-		close(done[1]);
-		w.go = go[1];
-		w.done = done[0];
-		_exit(watcher(variant, &w));
-	}
-	close(done[1]);
-	err = child_status(watching);
-	close(go[1]);
-	return err ?: child_status(running);
-}
-
-/* All that the watcher saw is the same after 1000 turns and after 3000000. */
-TEST_F(isolation, same_view)
-{
-	struct view *a = &self->view[0], *b = &self->view[1];
-	int i;
-
-	ASSERT_EQ(0, run(variant, a, 1000));
-	ASSERT_EQ(0, run(variant, b, 3000000));
-	for (i = 0; i < RAW; i++) {
-		EXPECT_EQ(a->before[i], b->before[i]) {
-			TH_LOG("counter %d before the victim ran", i);
-		}
-		EXPECT_EQ(a->after[i], b->after[i]) {
-			TH_LOG("counter %d after the victim ran", i);
-		}
+	ASSERT_NE(NULL, stage);
+	/* Keeps the PMU, which must not start over, and may not use RDPMC. */
+	ASSERT_EQ(0, set_open(&keep, available(stage, same)));
+	ASSERT_EQ(0, munmap(keep.page, PAGE));
+	for (i = 0; i < 10; i++) {
+		pid = fork();
+		if (!pid)
+			_exit(count_and_exit(stage, same));
+		ASSERT_EQ(0, child_status(pid));
+		pid = fork();
+		if (!pid)
+			_exit(attach_and_look(stage, same));
+		ASSERT_EQ(0, child_status(pid));
+		for (j = 0; j < stage->n; j++)
+			EXPECT_EQ(stage->start, stage->view->after[j]);
 	}
 }
 
-/* What "isolation_test --spin N" does: see program_started_by_vfork. */
-static __attribute__((__constructor__(101))) void spin(int argc, char **argv)
-{
-	if (argc != 3 || strcmp(argv[1], "--spin"))
-		return;
-	code_loop(atol(argv[2]), 0);
-	_exit(0);
-}
-
-/* vfork() and execve() take a thread from one address space to another. */
-static void spawn(bool attached, const char *n)
-{
-	char *argv[] = { "isolation_test", "--spin", (char *)n, NULL };
-	pid_t pid = vfork();
-	int status;
-
-	if (!pid) {
-		/* Counters that never ran: exec must park what runs. */
-		if (attached)
-			syscall(SYS_open, THREAD_FILE, O_RDWR | O_CREAT, 0);
-		execv("/proc/self/exe", argv);
-		_exit(1);
-	}
-	waitpid(pid, &status, 0);
-}
-
-struct spawner {
-	struct view *view;
-	const char *n;
-	bool attached;
-	bool stands;
-};
-
-static int spawner(struct spawner *spawner)
-{
-	static const struct choice same[5] = SAME;
-	struct set set;
-
-	if (set_fifo(50) || set_open(&set, same))
-		return 1;
-	if (vpmc_ioctl(set.fd, VPMC_IOC_START, 0))
-		return 2;
-	if (spawner->stands && vpmc_ioctl(set.fd, VPMC_IOC_STOP, 0))
-		return 3;
-	memset(spawner->view, 1, sizeof(*spawner->view));
-	read_raw(spawner->view->before);
-	spawn(spawner->attached, spawner->n);
-	read_raw(spawner->view->after);
-	return 0;
-}
-
-TEST(program_started_by_vfork)
-{
-	struct view *view = mmap(NULL, 2 * sizeof(*view),
-				 PROT_READ | PROT_WRITE,
-				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct spawner spawn = {};
-	int i, j;
-
-	ASSERT_NE(MAP_FAILED, view);
-	ASSERT_EQ(0, pin(0));
-	for (j = 0; j < 4; j++) {
-		spawn.attached = j & 1;
-		spawn.stands = j & 2;
-		for (i = 0; i < 2; i++) {
-			pid_t pid = fork();
-
-			spawn.view = &view[i];
-			spawn.n = i ? "3000000" : "1000";
-			if (!pid)
-				_exit(spawner(&spawn));
-			ASSERT_EQ(0, child_status(pid));
-		}
-		for (i = 0; i < RAW; i++) {
-			EXPECT_EQ(view[0].before[i], view[1].before[i]);
-			EXPECT_EQ(view[0].after[i], view[1].after[i]) {
-				TH_LOG("counter %d, case %d", i, j);
-			}
-		}
-	}
-}
-
-/* The check can fail: what a process itself executes does move its counters. */
+/* The checks can fail: what a process itself executes does move its counters. */
 TEST(own_counters_move)
 {
-	static const struct choice same[5] = SAME;
-	uint64_t a[RAW], b[RAW];
+	static const struct choice same[4] = SAME;
+	struct stage *stage = open_stage(-1);
+	static uint64_t a[RAW_MAX], b[RAW_MAX];
 	struct set set;
+	unsigned int i;
 
-	ASSERT_EQ(0, pin(0));
-	ASSERT_EQ(0, set_open(&set, same));
+	ASSERT_NE(NULL, stage);
+	ASSERT_EQ(0, set_open(&set, available(stage, same)));
 	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_START, 0));
-	read_raw(a);
+	read_raw(stage, a);
 	code_loop(1000, 0);
-	read_raw(b);
-	EXPECT_LT(2000, b[GP] - a[GP]);
-	EXPECT_LT(2000, b[1] - a[1]);
-	EXPECT_LT(1000, b[0] - a[0]);
-	EXPECT_EQ(a[3], b[3]);
+	read_raw(stage, b);
+	for (i = 0; i < stage->n; i++) {
+		switch (stage->index[i]) {
+		case 0:
+			EXPECT_LT(1000, b[i] - a[i]);
+			break;
+		case 1:
+		case FIXED(0):
+			EXPECT_LT(2000, b[i] - a[i]);
+			break;
+		default:
+			EXPECT_EQ(a[i], b[i]);
+		}
+	}
 }
 
 TEST_HARNESS_MAIN

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A watcher that reads everything RDPMC accepts, a victim that it must learn
+ * nothing about, and the scene in which the two meet.
+ *
+ * The watcher looks, the victim executes a loop, and the watcher looks again.
+ * The scene is played twice, with a short loop and with a long one. What the
+ * watcher sees must be the same both times, to the last bit. A watcher whose own
+ * set does not count must see even less: what it saw before, or the start value.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef ISOLATION_H
+#define ISOLATION_H
+
+#include "disturb.h"
+#include "rdpmc.h"
+
+#define RAW_MAX		64
+#define SHORT_LOOP	1000
+#define LONG_LOOP	100000
+
+/* INST_RETIRED, BRANCHES and REF_CYCLES have one fixed counter each. */
+#define EV_REF		0x10300ULL
+
+#define SAME	{ { EV_INSNS, FIXED(0) }, { EV_BRANCHES, 0 }, { EV_INSNS, 1 } }
+#define OTHER	{ { EV_BRANCHES, 2 }, { EV_CYCLES, FIXED(1) }, { EV_INSNS, 3 } }
+#define KERNEL	{ { 0x300c0, 0 }, { 0x200c4, 1 } }
+
+struct view {
+	uint64_t before[RAW_MAX];
+	uint64_t after[RAW_MAX];
+};
+
+/* In memory that all processes of a test share. */
+struct stage {
+	unsigned int n;			/* what RDPMC accepts */
+	uint32_t index[RAW_MAX];
+	uint64_t start;			/* a counter that never moved */
+	volatile long ran;		/* the victim's turns */
+	struct view view[2];
+};
+
+/* Without the counters that this PMU does not have. In static memory. */
+static inline const struct choice *available(const struct stage *stage,
+					     const struct choice *choice)
+{
+	static struct choice there[6];
+	struct choice *to = there;
+	unsigned int i;
+
+	for (; choice->evtsel; choice++)
+		for (i = 0; i < stage->n; i++)
+			if (stage->index[i] == choice->index)
+				*to++ = *choice;
+	to->evtsel = 0;
+	return there;
+}
+
+struct player;
+typedef int (*act_fn)(struct player *p);
+
+/**
+ * struct scene - Who meets whom, and how
+ * @watched:	The watcher's set; without an entry it has none.
+ * @victim:	The victim's set.
+ * @alone:	There is no such process: @meet makes the victim.
+ * @stands:	The watcher's set stays stopped.
+ * @prepare:	The watcher, before it starts its set.
+ * @started:	The watcher, after that.
+ * @late:	There is no first look: the watcher may not use RDPMC yet.
+ * @look:	How the watcher looks, default: itself.
+ * @away:	The watcher, after its first look.
+ * @meet:	How the victim gets to run, default: it is a process that waits.
+ * @asleep:	Done for the watcher from the other CPU, after the victim ran and
+ *		while the watcher sleeps: by a thread, or
+ * @by_process:	by another process.
+ * @back:	The watcher, before it looks again.
+ * @leave:	The victim, when it ran; default: tell the watcher.
+ * @victim_body: What the victim does; default: start its set, wait for the
+ *		watcher, execute the loop, and leave.
+ * @turns:	The long loop, if not LONG_LOOP.
+ * @still:	No set of the watcher's address space counts.
+ */
+struct scene {
+	struct choice watched[6];
+	struct choice victim[6];
+	act_fn prepare, started, look, away, meet, asleep, back;
+	act_fn leave, victim_body;
+	bool alone, stands, late, by_process, still;
+	long turns;
+};
+
+/* What a process of the scene knows. */
+struct player {
+	const struct scene *scene;
+	struct stage *stage;
+	struct view *view;
+	struct set set;
+	long turns;
+	pid_t watcher;		/* thread id */
+	int go[2];		/* pipes: to the victim, ... */
+	int done[2];		/* ... from it, ... */
+	int rest[2];		/* ... never written: when all is over */
+	int woken[2];		/* from who acts while the watcher sleeps */
+};
+
+static inline __attribute__((__always_inline__))
+void read_raw(const struct stage *stage, uint64_t *raw)
+{
+	unsigned int i;
+
+	for (i = 0; i < stage->n; i++)
+		raw[i] = vpmc_rdpmc(stage->index[i]);
+}
+
+/* Wakes the other end of a pipe; waits for it, or for its end. */
+static inline int wake(const int *pipe)
+{
+	return write(pipe[1], "", 1) == 1 ? 0 : -1;
+}
+
+static inline int await(const int *pipe)
+{
+	char byte;
+
+	return read(pipe[0], &byte, 1) < 0 ? -1 : 0;
+}
+
+static inline int open_set(struct player *p, const struct choice *choice)
+{
+	return set_open(&p->set, available(p->stage, choice));
+}
+
+static inline int program_set(struct player *p, const struct choice *choice)
+{
+	return set_program(&p->set, available(p->stage, choice));
+}
+
+static inline int start_set(struct player *p)
+{
+	return vpmc_ioctl(p->set.fd, VPMC_IOC_START, 0);
+}
+
+/*
+ * The victim runs at once when the watcher sleeps, and the watcher at once when
+ * it is woken: it is the more urgent one, so nothing comes between.
+ */
+static inline int meet_victim(struct player *p)
+{
+	return wake(p->go) ?: await(p->scene->asleep ? p->woken : p->done);
+}
+
+static inline int look(struct player *p)
+{
+	const struct scene *s = p->scene;
+
+	/* Warm: the pages that read_raw() writes are there. */
+	memset(p->view, 1, sizeof(*p->view));
+	p->stage->ran = 0;
+	if (!s->late)
+		read_raw(p->stage, p->view->before);
+	if (s->away && s->away(p))
+		return 23;
+	if ((s->meet ?: meet_victim)(p))
+		return 20;
+	if (s->back && s->back(p))
+		return 21;
+	read_raw(p->stage, p->view->after);
+	return s->alone || p->stage->ran >= p->turns ? 0 : 24;
+}
+
+static inline void *look_thread(void *arg)
+{
+	return (void *)(long)look(arg);
+}
+
+/* From a thread that has no set, beside one that has. */
+static inline int look_from_thread(struct player *p)
+{
+	pthread_t thread;
+	void *err;
+
+	if (pthread_create(&thread, NULL, look_thread, p) ||
+	    pthread_join(thread, &err))
+		return 22;
+	return (long)err;
+}
+
+static inline void *act_while_asleep(void *arg)
+{
+	struct player *p = arg;
+
+	if (pin(1) || wake(p->woken) || await(p->done) ||
+	    p->scene->asleep(p) || wake(p->woken))
+		exit(30);
+	return NULL;
+}
+
+/* Returns when the other one is in its place. */
+static inline int start_actor(struct player *p)
+{
+	pthread_t thread;
+
+	if (pipe(p->woken))
+		return -1;
+	p->watcher = my_tid();
+	if (!p->scene->by_process)
+		return pthread_create(&thread, NULL, act_while_asleep, p) ?:
+		       await(p->woken);
+	if (!disturber()) {
+		act_while_asleep(p);
+		_exit(0);
+	}
+	return await(p->woken);
+}
+
+static inline int play_watcher(struct player *p)
+{
+	const struct scene *s = p->scene;
+
+	if (set_fifo(50))
+		return 10;
+	if (s->watched[0].evtsel && open_set(p, s->watched))
+		return 11;
+	if (s->prepare && s->prepare(p))
+		return 12;
+	if (s->asleep && start_actor(p))
+		return 13;
+	if (s->watched[0].evtsel && !s->stands && start_set(p))
+		return 14;
+	if (s->started && s->started(p))
+		return 15;
+	return (s->look ?: look)(p);
+}
+
+static inline int tell_watcher(struct player *p)
+{
+	return wake(p->done);
+}
+
+/* The watcher goes on when this one is gone. */
+static inline int leave_by_exit(struct player *p)
+{
+	_exit(0);
+}
+
+static inline void run_loop(struct player *p)
+{
+	code_loop(p->turns, 0);
+	p->stage->ran += p->turns;
+}
+
+static inline int run_victim(struct player *p)
+{
+	const struct scene *s = p->scene;
+
+	if (open_set(p, s->victim) || start_set(p))
+		return 40;
+	if (await(p->go))
+		return 41;
+	run_loop(p);
+	return (s->leave ?: tell_watcher)(p) ? 42 : 0;
+}
+
+static inline int play_victim(struct player *p)
+{
+	int err;
+
+	if (set_fifo(40))
+		return 43;
+	err = (p->scene->victim_body ?: run_victim)(p);
+	/* What it leaves behind stays so until the watcher has seen enough. */
+	return err ?: await(p->rest) ? 44 : 0;
+}
+
+static inline int open_pipes(struct player *p)
+{
+	return pipe(p->go) || pipe(p->done) || pipe(p->rest);
+}
+
+/* Who does not write to a pipe closes that end: so each sees the other's end. */
+static inline int play(const struct scene *scene, struct stage *stage, int i)
+{
+	struct player p = {
+		.scene = scene, .stage = stage, .view = &stage->view[i],
+		.turns = i ? scene->turns ?: LONG_LOOP : SHORT_LOOP,
+	};
+	pid_t watcher, victim = 0;
+	int err;
+
+	if (open_pipes(&p))
+		return 1;
+	if (!scene->alone)
+		victim = fork();
+	if (!victim && !scene->alone) {
+		close(p.go[1]);
+		close(p.done[0]);
+		close(p.rest[1]);
+		_exit(play_victim(&p));
+	}
+	close(p.done[1]);
+	close(p.rest[0]);
+	watcher = fork();
+	if (!watcher) {
+		close(p.go[0]);
+		_exit(play_watcher(&p));
+	}
+	close(p.go[0]);
+	close(p.go[1]);
+	close(p.done[0]);
+	err = child_status(watcher);
+	close(p.rest[1]);
+	return err ?: victim ? child_status(victim) : 0;
+}
+
+/* All indices that could be, or were on some processor, a counter's */
+static inline void probe(struct stage *stage)
+{
+	static const uint32_t kind[] = {
+		0, 0x10000000, 0x20000000, VPMC_RDPMC_FIXED, 0x60000000,
+		0x80000000, 0x80000000 | VPMC_RDPMC_FIXED,
+	};
+	unsigned int i, j;
+
+	stage->n = 0;
+	for (i = 0; i < sizeof(kind) / sizeof(*kind); i++)
+		for (j = 0; j < 64 && stage->n < RAW_MAX; j++)
+			if (may_rdpmc(kind[i] | j))
+				stage->index[stage->n++] = kind[i] | j;
+}
+
+/* In a child: whoever probes has a set. */
+static inline int probe_and_exit(struct stage *stage)
+{
+	struct vpmc_info info;
+	unsigned int writable;
+	struct set set;
+
+	if (set_open(&set, (struct choice[]){ { EV_INSNS, 0 }, {} }) ||
+	    vpmc_info(set.fd, &info))
+		return 1;
+	writable = info.features & VPMC_FEATURE_FULL_WIDTH || info.width < 32 ?
+		   info.width : 32;
+	stage->start = (1ULL << info.width) - (1ULL << (writable - 1));
+	probe(stage);
+	return stage->n ? 0 : 2;
+}
+
+/* @file: -1 for memory, or what other programs map too */
+static inline struct stage *open_stage(int file)
+{
+	struct stage *stage;
+	pid_t pid;
+
+	stage = mmap(NULL, sizeof(*stage), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | (file < 0 ? MAP_ANONYMOUS : 0), file, 0);
+	if (stage == MAP_FAILED || pin(0))
+		return NULL;
+	pid = fork();
+	if (!pid)
+		_exit(probe_and_exit(stage));
+	return child_status(pid) ? NULL : stage;
+}
+
+static inline void compare_views(struct __test_metadata *_metadata,
+				 const struct scene *scene,
+				 const struct stage *stage)
+{
+	const struct view *a = &stage->view[0], *b = &stage->view[1];
+	unsigned int i;
+
+	for (i = 0; i < stage->n; i++) {
+		EXPECT_EQ(a->before[i], b->before[i]) {
+			TH_LOG("RDPMC %#x before the victim ran",
+			       stage->index[i]);
+		}
+		EXPECT_EQ(a->after[i], b->after[i]) {
+			TH_LOG("RDPMC %#x after the victim ran",
+			       stage->index[i]);
+		}
+		if (!scene->still || a->after[i] == stage->start)
+			continue;
+		EXPECT_EQ(a->before[i], a->after[i]) {
+			TH_LOG("RDPMC %#x moved", stage->index[i]);
+		}
+	}
+}
+
+static inline void play_twice(struct __test_metadata *_metadata,
+			      const struct scene *scene, struct stage *stage)
+{
+	ASSERT_EQ(0, play(scene, stage, 0));
+	ASSERT_EQ(0, play(scene, stage, 1));
+	compare_views(_metadata, scene, stage);
+}
+
+#endif /* ISOLATION_H */
