@@ -2,7 +2,7 @@
 # A thin front: every target is a command of scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test tree shell prune dist
+.PHONY: help deps build demo test test-debug test-all bisect tree shell prune dist
 
 # a sub-make of somebody else's build must not hand us its options
 unexport MAKEFLAGS MAKELEVEL
@@ -10,14 +10,17 @@ unexport MAKEFLAGS MAKELEVEL
 help:
 	@sed -n 's/^#: //p' Makefile
 
-#: make demo    install what is missing, build, boot, run the example program
-#: make test    the same set-up, then every test (TESTS='NAME...': some suites)
-#: make build   kernel and emulator only
-#: make shell   an interactive guest
-#: make tree    a kernel tree in build/linux, to edit the patches with quilt
-#: make deps    list and install the packages that are missing (as root)
-#: make dist    a self-contained tarball in build/
-#: make prune   remove what the cache holds and nobody used for a week
+#: make demo        install what is missing, build, boot, run the example program
+#: make test        the same set-up, then every test (TESTS='NAME...': some suites)
+#: make test-debug  the selftests on kernels with lockdep, KASAN, PREEMPT_RT
+#: make bisect      build and boot the kernel with each prefix of the series
+#: make test-all    make test, all of these, 32-bit kernel and programs
+#: make build       kernel and emulator only
+#: make shell       an interactive guest
+#: make tree        a kernel tree in build/linux, to edit the patches with quilt
+#: make deps        list and install the packages that are missing (as root)
+#: make dist        a self-contained tarball in build/
+#: make prune       remove what the cache holds and nobody used for a week
 #:
 #: KSRC=DIR|TARBALL and QEMU_SRC=DIR|TARBALL take other sources.
 #: scripts/vm --help tells how to run your own programs in the guest.
@@ -35,6 +38,18 @@ demo:
 test:
 	@scripts/setup --estimate test
 	@scripts/run-tests $(TESTS)
+
+test-debug:
+	@scripts/setup --estimate test-debug
+	@scripts/run-tests debug kasan rt
+
+test-all:
+	@scripts/setup --estimate test-all
+	@scripts/run-tests --all
+
+bisect:
+	@scripts/setup --estimate bisect
+	@scripts/bisect
 
 tree:
 	@scripts/edit-tree

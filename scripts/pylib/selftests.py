@@ -9,17 +9,26 @@ import subprocess
 
 from . import tap
 
-# Runs in the patched tree, which is locked meanwhile.
+# Runs in the patched tree, which is locked meanwhile. Guests of another suite may
+# be taking the programs: those that stay are left alone.
 MAKE = """
 make -s O="$1" ARCH=x86 headers &&
 make -s -C tools/testing/selftests TARGETS=vpmc O="$1" ARCH=x86 \
-	INSTALL_PATH="$2" FORCE_TARGETS=1 install
+	INSTALL_PATH="$2.new" FORCE_TARGETS=1 install &&
+rsync -a --checksum --delete "$2.new/" "$2/" &&
+rm -rf "$2.new"
 """
+
+
+def installed(top):
+    """Where build() installs; 32-bit programs, which VPMC_32BIT=1 asks for, and
+    all others come together."""
+    return os.path.join(top, "build", "selftests-32" if os.environ.get("VPMC_32BIT") == "1" else "selftests")
 
 
 def programs(top):
     """The directory that build() fills: --add of scripts/vm."""
-    return os.path.join(top, "build/selftests/vpmc")
+    return os.path.join(installed(top), "vpmc")
 
 
 def build(top, cache):
@@ -29,7 +38,7 @@ def build(top, cache):
     os.makedirs(obj, exist_ok=True)
     os.makedirs(log, exist_ok=True)
     run = subprocess.run([os.path.join(top, "scripts/prepare-tree"), "--", "sh", "-c", MAKE, "sh",
-                          obj, os.path.join(top, "build/selftests")],
+                          obj, installed(top)],
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                          text=True, check=False, timeout=600)
     with open(os.path.join(log, "selftests-build.log"), "w", encoding="utf-8") as f:
@@ -37,16 +46,20 @@ def build(top, cache):
     return run
 
 
-def guests(top):
-    """(name, arguments of scripts/vm, shell command) of each guest."""
-    with open(os.path.join(top, "tools/testing/selftests/vpmc/guests"), encoding="utf-8") as f:
+def guests(top, name="guests"):
+    """(name, arguments of scripts/vm, shell command) of each guest of a list;
+    none if there is no such list."""
+    path = os.path.join(top, "tools/testing/selftests/vpmc", name)
+    if not os.path.exists(path):
+        return
+    with open(path, encoding="utf-8") as f:
         for line in f:
             line = line.split("#")[0].strip()
             if not line:
                 continue
             match = re.match(r"([\w.-]+):\s+(?:(.*)\s)?--\s+(.+)$", line)
             if not match:
-                raise ValueError(f"guests: not 'NAME: VM-ARGS -- COMMAND': {line}")
+                raise ValueError(f"{name}: not 'NAME: VM-ARGS -- COMMAND': {line}")
             yield match[1], shlex.split(match[2] or ""), match[3]
 
 

@@ -107,6 +107,8 @@ static inline pid_t start_migrator(pid_t tid, long ns)
 /* 0 if the disturber was still at it when it was stopped */
 static inline int stop_disturber(pid_t pid)
 {
+	if (pid <= 0)
+		return -1;
 	kill(pid, SIGKILL);
 	return child_status(pid) == KILLED_BY(SIGKILL) ? 0 : -1;
 }

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <time.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -44,6 +45,29 @@ struct set {
 	struct vpmc_page *page;
 	struct vpmc_control control;
 };
+
+/*
+ * How many times slower than without checks the kernel is, which whoever runs
+ * the tests on such a one says in the environment.
+ */
+static inline int test_slowness(void)
+{
+	const char *slow = getenv("VPMC_TEST_SLOW");
+	int factor = slow ? atoi(slow) : 1;
+
+	return factor > 1 ? factor : 1;
+}
+
+/* The tests have been registered, by constructors that come earlier. */
+static void __attribute__((constructor)) scale_time_limits(void)
+{
+	struct __fixture_metadata *fixture;
+	struct __test_metadata *test;
+
+	for (fixture = __fixture_list; fixture; fixture = fixture->next)
+		for (test = fixture->tests; test; test = test->next)
+			test->timeout *= test_slowness();
+}
 
 static inline pid_t my_tid(void)
 {
