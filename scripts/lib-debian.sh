@@ -19,7 +19,8 @@ debian_mirrors() {
 	)
 }
 
-# private_apt DIR SUITE MIRROR: apt's files for one archive alone
+# private_apt DIR SUITE MIRROR: apt's files for one archive alone, and for
+# $debian_arch if it is set
 private_apt() {
 	mkdir -p "$1/lists/partial" "$1/archives/partial"
 	printf '%s [signed-by=%s] %s %s main\n' \
@@ -35,6 +36,7 @@ private_apt() {
 		APT::Sandbox::User "root";
 		APT::Get::List-Cleanup "false";
 		Acquire::Retries "3";
+		${debian_arch:+APT::Architecture "$debian_arch"; APT::Architectures { "$debian_arch"; \};}
 	CONF
 }
 
@@ -48,7 +50,7 @@ debian_fetch() {
 	[ -n "$_mirrors" ] ||
 		die "apt's configuration names no archive of this Debian release; set QEMU_SRC=DIR or QEMU_SRC=TARBALL"
 	for _m in $_mirrors; do
-		_apt=$cache/apt/$(echo "$_m $_suite" | short_hash)
+		_apt=$cache/apt/$(echo "$_m $_suite${debian_arch:+ $debian_arch}" | short_hash)
 		private_apt "$_apt" "$_suite" "$_m"
 		say "asking $_m for $_suite"
 		APT_CONFIG=$_apt/apt.conf

@@ -10,7 +10,7 @@ import stat
 import struct
 import subprocess
 
-BUSYBOX = "/bin/busybox"
+BUSYBOX = os.environ.get("VPMC_BUSYBOX") or "/bin/busybox"
 DEFAULT_LIBRARIES = ("/lib", "/usr/lib", "/lib64", "/usr/lib64", "/lib32", "/usr/lib32")
 
 

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * 32-bit programs: the same structures, page and read loop on a 64-bit kernel,
+ * and all there is on a 32-bit one. Built on request, see the Makefile.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "disturb.h"
+
+#ifndef __i386__
+#error "to be compiled with -m32"
+#endif
+
+#define TURNS		100000L
+#define LONG_TURNS	20000000L
+
+/* What measure() executes between the two system calls. */
+static uint64_t insns(long turns)
+{
+	return 2 * turns + 6;
+}
+
+static uint64_t branches(long turns)
+{
+	return turns;
+}
+
+/* ioctl(fd, start), a loop, ioctl(fd, stop), with nothing uncounted between */
+static long measure(int fd, unsigned long start, unsigned long stop, long turns)
+{
+	long ret = SYS_ioctl, err;
+
+	__asm__ __volatile__(
+		"int	$0x80\n\t"
+		"mov	%%eax, %%esi\n\t"	/* 1: the first that is counted */
+		"1:\n\t"
+		"dec	%[turns]\n\t"
+		"jnz	1b\n\t"
+		"mov	%[stop], %%ecx\n\t"	/* 2 */
+		"mov	%[nr], %%eax\n\t"	/* 3 */
+		"xor	%%edx, %%edx\n\t"	/* 4 */
+		"nop\n\t"			/* 5 */
+		"int	$0x80"			/* 6: the last */
+		: "+a" (ret), "+c" (start), [turns] "+D" (turns), "=&S" (err)
+		: [nr] "i" (SYS_ioctl), "b" (fd), [stop] "m" (stop), "d" (0)
+		: "memory", "cc");
+	return ret | err;
+}
+
+FIXTURE(compat) {
+	struct set set;
+};
+
+FIXTURE_SETUP(compat)
+{
+	static const struct choice choice[] = {
+		{ EV_INSNS, 0 }, { EV_BRANCHES, 1 }, { EV_CYCLES, FIXED(1) }, { }
+	};
+
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, set_open(&self->set, choice));
+}
+
+FIXTURE_TEARDOWN(compat)
+{
+	set_close(&self->set);
+}
+
+static void expect_sums(struct __test_metadata *_metadata, struct set *set,
+			long turns)
+{
+	uint64_t count[3], ticks;
+	struct vpmc_read read;
+
+	ASSERT_EQ(0, vpmc_read(set->fd, &read));
+	EXPECT_EQ(insns(turns), read.sum[0]);
+	EXPECT_EQ(branches(turns), read.sum[1]);
+	EXPECT_EQ(insns(turns), read.sum[2]);
+	vpmc_read_page(set->page, count, &ticks);
+	EXPECT_EQ(read.sum[0], count[0]);
+	EXPECT_EQ(read.sum[1], count[1]);
+	EXPECT_EQ(read.sum[2], count[2]);
+	EXPECT_EQ(read.ticks, ticks);
+}
+
+TEST_F(compat, info)
+{
+	struct vpmc_info info;
+
+	ASSERT_EQ(0, vpmc_info(self->set.fd, &info));
+	EXPECT_EQ(sizeof(info), info.size);
+	EXPECT_EQ(VPMC_KIND_INTEL, info.kind);
+	EXPECT_EQ(VPMC_HOLDER_VPMC, info.holder);
+	EXPECT_EQ(PAGE, info.map_size);
+}
+
+TEST_F(compat, structures)
+{
+	struct vpmc_control control;
+
+	ASSERT_EQ(0, vpmc_read_control(self->set.fd, &control));
+	ASSERT_EQ(3, control.nr_counters);
+	EXPECT_EQ(EV_BRANCHES & 0xffff, control.counter[1].evtsel & 0xffff);
+	EXPECT_EQ(FIXED(1), control.counter[2].index);
+	EXPECT_EQ(sizeof(struct vpmc_page), self->set.page->size);
+	EXPECT_EQ(my_tid(), self->set.page->tid);
+}
+
+TEST_F(compat, counts)
+{
+	ASSERT_EQ(0, measure(self->set.fd, VPMC_IOC_START, VPMC_IOC_STOP, TURNS));
+	expect_sums(_metadata, &self->set, TURNS);
+}
+
+/* Two reads by RDPMC, and what stands between them and in the second. */
+static uint64_t between(struct set *set, long turns)
+{
+	uint64_t before = vpmc_read_1(set->page);
+
+	__asm__ __volatile__("1: dec %0; jnz 1b" : "+r" (turns) : : "cc");
+	return vpmc_read_1(set->page) - before;
+}
+
+TEST_F(compat, reads)
+{
+	uint64_t one, many;
+
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+	one = between(&self->set, 1);
+	many = between(&self->set, TURNS);
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
+	EXPECT_EQ(2 * (TURNS - 1), many - one);
+}
+
+TEST_F(compat, switches_and_migrations)
+{
+	pid_t pid[3];
+
+	pid[0] = start_preempter(0, 200000);
+	pid[1] = start_preempter(1, 200000);
+	pid[2] = start_migrator(my_tid(), 400000);
+	ASSERT_EQ(0, measure(self->set.fd, VPMC_IOC_START, VPMC_IOC_STOP, LONG_TURNS));
+	for (int i = 0; i < 3; i++)
+		EXPECT_EQ(0, stop_disturber(pid[i]));
+	EXPECT_LE(20, page_switches(&self->set));
+	EXPECT_LE(10, page_migrations(&self->set));
+	expect_sums(_metadata, &self->set, LONG_TURNS);
+}
+
+TEST_F(compat, child_has_none)
+{
+	pid_t pid = fork();
+
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(open(THREAD_FILE, O_RDONLY) < 0 ? 2 : measure(
+			self->set.fd, VPMC_IOC_START, VPMC_IOC_STOP, 1) ? 0 : 1);
+	EXPECT_EQ(0, child_status(pid));
+}
+
+TEST_HARNESS_MAIN
