@@ -158,4 +158,129 @@ TEST(no_counter)
 	EXPECT_EQ(0, perf_error(1000000));
 }
 
+/* A counter's interrupts by perf: one sample for each @period instructions. */
+static long samples(long n, uint64_t period)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_INSTRUCTIONS,
+		.sample_period = period,
+		.sample_type = PERF_SAMPLE_IP,
+		.disabled = 1,
+		.exclude_kernel = 1,
+	};
+	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	struct perf_event_mmap_page *page;
+	long records = -1;
+
+	/* One page of records: no more than 256 of them are asked for. */
+	page = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (page != MAP_FAILED &&
+	    !code_measure(fd, PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE,
+			  code_loop, n, 0))
+		records = page->data_head / (sizeof(struct perf_event_header) +
+					     sizeof(uint64_t));
+	munmap(page, 2 * PAGE);
+	close(fd);
+	return records;
+}
+
+TEST(perf_samples_afterwards)
+{
+	struct set set;
+	int cpu;
+
+	for (cpu = 0; cpu < 2; cpu++) {
+		ASSERT_EQ(0, pin(cpu));
+		EXPECT_EQ(200, samples(1000000, 10000));
+	}
+	ASSERT_EQ(0, set_open(&set, both));
+	set_counts(_metadata, &set);
+	set_close(&set);
+	for (cpu = 0; cpu < 2; cpu++) {
+		ASSERT_EQ(0, pin(cpu));
+		EXPECT_EQ(200, samples(1000000, 10000));
+	}
+}
+
+/* The PMU's registers as the Intel SDM, volume 4, numbers them. */
+struct registers {
+	uint64_t evtsel[4];		/* from 0x186 */
+	uint64_t counter[4];		/* from 0xc1 */
+	uint64_t fixed[3];		/* from 0x309 */
+	uint64_t fixed_control;		/* 0x38d */
+	uint64_t status;		/* 0x38e */
+	uint64_t enabled;		/* 0x38f */
+};
+
+static int read_registers(int cpu, struct registers *regs)
+{
+	static const struct {
+		uint32_t first;
+		uint32_t n;
+	} range[] = {
+		{ 0x186, 4 }, { 0xc1, 4 }, { 0x309, 3 }, { 0x38d, 3 },
+	};
+	uint64_t *to = (uint64_t *)regs;
+	char path[64];
+	uint32_t i, j;
+	int fd;
+
+	sprintf(path, "/dev/cpu/%d/msr", cpu);
+	fd = open(path, O_RDONLY);
+	for (i = 0; i < ARRAY_SIZE(range); i++)
+		for (j = 0; j < range[i].n; j++, to++)
+			if (pread(fd, to, sizeof(*to), range[i].first + j) !=
+			    sizeof(*to))
+				return -1;
+	close(fd);
+	return 0;
+}
+
+/* perf knows what it wrote to the control registers, and counters it cleared. */
+TEST(registers_given_back)
+{
+	static const struct choice all[] = {
+		{ EV_INSNS, 0 }, { EV_BRANCHES, 1 }, { EV_INSNS, 2 },
+		{ EV_BRANCHES, 3 }, { EV_INSNS, FIXED(0) },
+		{ EV_CYCLES, FIXED(1) }, {}
+	};
+	struct registers before[2], held, after;
+	struct set set;
+	int cpu;
+
+	for (cpu = 0; cpu < 2; cpu++) {
+		ASSERT_EQ(0, pin(cpu));
+		EXPECT_EQ(0, perf_error(1000));
+		ASSERT_EQ(0, read_registers(cpu, &before[cpu]));
+		EXPECT_NE(0, before[cpu].enabled);
+	}
+	ASSERT_EQ(0, set_open(&set, all));
+	for (cpu = 0; cpu < 2; cpu++) {
+		ASSERT_EQ(0, pin(cpu));
+		set_counts(_metadata, &set);
+		ASSERT_EQ(0, read_registers(cpu, &held));
+		EXPECT_NE(0, held.evtsel[3]);
+		EXPECT_NE(0, held.counter[3]);
+		EXPECT_NE(0, held.fixed_control);
+		EXPECT_EQ(0, held.enabled);
+	}
+	set_close(&set);
+	for (cpu = 0; cpu < 2; cpu++) {
+		static const struct registers zero;
+
+		ASSERT_EQ(0, read_registers(cpu, &after));
+		EXPECT_EQ(0, memcmp(after.evtsel, zero.evtsel,
+				    sizeof(zero.evtsel)));
+		EXPECT_EQ(0, memcmp(after.counter, zero.counter,
+				    sizeof(zero.counter)));
+		EXPECT_EQ(0, memcmp(after.fixed, zero.fixed,
+				    sizeof(zero.fixed)));
+		EXPECT_EQ(before[cpu].fixed_control, after.fixed_control);
+		EXPECT_EQ(0, after.status);
+		EXPECT_EQ(before[cpu].enabled, after.enabled);
+	}
+}
+
 TEST_HARNESS_MAIN
