@@ -2,7 +2,7 @@
 # A thin front: every target is a command of scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test test-debug test-all bisect tree shell prune dist
+.PHONY: help deps build demo test test-debug test-mutants test-all bisect tree shell prune dist
 
 # a sub-make of somebody else's build must not hand us its options
 unexport MAKEFLAGS MAKELEVEL
@@ -13,6 +13,8 @@ help:
 #: make demo        install what is missing, build, boot, run the example program
 #: make test        the same set-up, then every test (TESTS='NAME...': some suites)
 #: make test-debug  the selftests on kernels with lockdep, KASAN, PREEMPT_RT
+#: make test-mutants  known faults in the kernel: a test must notice each one
+#:                  (MUTANTS='NAME...': some of them)
 #: make bisect      build and boot the kernel with each prefix of the series
 #: make test-all    make test, all of these, 32-bit kernel and programs
 #: make build       kernel and emulator only
@@ -42,6 +44,10 @@ test:
 test-debug:
 	@scripts/setup --estimate test-debug
 	@scripts/run-tests debug kasan rt
+
+test-mutants:
+	@scripts/setup --estimate test-mutants
+	@scripts/test-mutants $(MUTANTS)
 
 test-all:
 	@scripts/setup --estimate test-all
