@@ -23,8 +23,13 @@ static const char *reason_text(unsigned int reason)
 	case VPMC_REASON_UNAVAILABLE:	return "this processor does not have the event";
 	case VPMC_REASON_TOO_MANY:	return "the processor has fewer counters";
 	case VPMC_REASON_NO_PMU:	return "there is no PMU that can be used";
-	case VPMC_REASON_PMU_BUSY:
-		return "something else holds the PMU: perf, or the watchdog (kernel.nmi_watchdog)";
+	case VPMC_REASON_PMU_BUSY:	return "something else holds the PMU";
+	case VPMC_REASON_PMU_PERF:	return "perf has events on the PMU";
+	case VPMC_REASON_PMU_WATCHDOG:
+		return "the watchdog has the PMU (sysctl kernel.nmi_watchdog=0 stops it)";
+	case VPMC_REASON_PMU_TRACE:	return "perf traces with Intel PT, BTS or branch stacks";
+	case VPMC_REASON_REVOKED:
+		return "the administrator keeps the PMU (sysctl kernel.vpmc_revoke)";
 	default:			return "see enum vpmc_reason";
 	}
 }

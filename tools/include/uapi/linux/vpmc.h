@@ -33,6 +33,9 @@
  * @VPMC_STATE_UNLINKED:	Detached for good, by UNLINK or by execve() of a
  *				program with other privileges. The sums stand.
  * @VPMC_STATE_EXITED:		The thread is gone. The sums stand.
+ * @VPMC_STATE_REVOKED:		The administrator took the PMU away
+ *				(kernel.vpmc_revoke), or the machine goes down.
+ *				The sums stand. Another CONTROL starts anew.
  */
 enum vpmc_state {
 	VPMC_STATE_EMPTY	= 0,
@@ -40,6 +43,7 @@ enum vpmc_state {
 	VPMC_STATE_RUNNING	= 2,
 	VPMC_STATE_UNLINKED	= 3,
 	VPMC_STATE_EXITED	= 4,
+	VPMC_STATE_REVOKED	= 5,
 };
 
 /*
@@ -126,9 +130,10 @@ struct vpmc_slot {
  *	} while (page->generation != generation);
  *
  * RDPMC is permitted while the page is mapped and a set with counters is
- * programmed, stopped or not. A thread whose counters another thread of its
- * process unlinks, or replaces by a set without counters, in the middle of a
- * read, gets SIGSEGV.
+ * programmed, stopped or not. In a thread with the page of a revoked set mapped
+ * RDPMC reads zero, so that a revocation in the middle of a read is just one
+ * more retry. A thread whose counters another thread of its process unlinks, or
+ * replaces by a set without counters, in the middle of a read, gets SIGSEGV.
  *
  * From @generation on, four counters need two cache lines.
  */
@@ -176,7 +181,11 @@ enum vpmc_kind {
 /* &struct vpmc_info.holder: who has the PMU at this moment */
 #define VPMC_HOLDER_NONE	0U	/* nobody */
 #define VPMC_HOLDER_VPMC	1U	/* programmed sets of ours */
-#define VPMC_HOLDER_OTHER	2U	/* perf, the NMI watchdog, ... */
+#define VPMC_HOLDER_OTHER	2U	/* somebody else: a driver, a hypervisor */
+#define VPMC_HOLDER_PERF	3U	/* perf events */
+#define VPMC_HOLDER_WATCHDOG	4U	/* the hard-lockup watchdog, maybe perf too */
+#define VPMC_HOLDER_TRACE	5U	/* Intel PT, BTS or branch stacks of perf */
+#define VPMC_HOLDER_REVOKED	6U	/* kernel.vpmc_revoke is 1 */
 
 /**
  * struct vpmc_info - Argument of VPMC_IOC_INFO
@@ -260,8 +269,14 @@ struct vpmc_counter {
  *				kernel.
  * @VPMC_REASON_TOO_MANY:	More counters than the processor has.
  * @VPMC_REASON_NO_PMU:		There is no PMU that can be used.
- * @VPMC_REASON_PMU_BUSY:	Somebody else holds the PMU: perf, the NMI
- *				watchdog (kernel.nmi_watchdog), a hypervisor.
+ * @VPMC_REASON_PMU_BUSY:	Somebody else holds the PMU, or did a moment ago.
+ * @VPMC_REASON_PMU_PERF:	perf has events on the PMU.
+ * @VPMC_REASON_PMU_WATCHDOG:	The hard-lockup watchdog has the PMU, and perf
+ *				may have it too. kernel.nmi_watchdog = 0 stops
+ *				the watchdog.
+ * @VPMC_REASON_PMU_TRACE:	perf uses Intel PT, BTS or branch stacks.
+ * @VPMC_REASON_REVOKED:	The administrator keeps the PMU
+ *				(kernel.vpmc_revoke = 1).
  */
 enum vpmc_reason {
 	VPMC_REASON_NONE		= 0,
@@ -278,6 +293,10 @@ enum vpmc_reason {
 	VPMC_REASON_TOO_MANY		= 11,
 	VPMC_REASON_NO_PMU		= 12,
 	VPMC_REASON_PMU_BUSY		= 13,
+	VPMC_REASON_PMU_PERF		= 14,
+	VPMC_REASON_PMU_WATCHDOG	= 15,
+	VPMC_REASON_PMU_TRACE		= 16,
+	VPMC_REASON_REVOKED		= 17,
 };
 
 /**
@@ -349,9 +368,9 @@ struct vpmc_read {
  * All but INFO need counters (ENOENT). CONTROL, START, STOP, CLEAR and UNLINK
  * need a descriptor that is open for writing (EBADF) and a caller in the
  * owner's thread group (EPERM), and counters that are still attached (ESRCH).
- * START, STOP and CLEAR need a programmed set (ENODATA). READ and READ_CONTROL
- * fail with ENOSPC if the structure has no room for all counters of the set;
- * READ_CONTROL has then stored their number.
+ * START, STOP and CLEAR need a set that was programmed and not revoked
+ * (ENODATA). READ and READ_CONTROL fail with ENOSPC if the structure has no room
+ * for all counters of the set; READ_CONTROL has then stored their number.
  */
 #define VPMC_IOC_MAGIC		0xBF
 

@@ -35,11 +35,11 @@ TEST(perf_first)
 	/* An event that exists is enough, enabled or not. */
 	event = perf_open_insns();
 	ASSERT_LE(0, event);
-	EXPECT_EQ(VPMC_HOLDER_OTHER, pmu_holder(fd));
+	EXPECT_EQ(VPMC_HOLDER_PERF, pmu_holder(fd));
 	ASSERT_EQ(0, vpmc_read(fd, &before));
 	set.fd = fd;
 	EXPECT_EQ(-EBUSY, set_program(&set, both));
-	EXPECT_EQ(VPMC_REASON_PMU_BUSY, set.control.reason);
+	EXPECT_EQ(VPMC_REASON_PMU_PERF, set.control.reason);
 	EXPECT_EQ(2, set.control.bad_counter);
 	ASSERT_EQ(0, vpmc_read(fd, &after));
 	EXPECT_EQ(0, memcmp(&before, &after, sizeof(before)));
