@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The hard-lockup watchdog is one of perf's events, on every CPU: it and
+ * programmed sets keep each other out, and a refusal says so. For a machine
+ * with nmi_watchdog=1 on the command line, but for the first test.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "vpmc_test.h"
+#include "perf.h"
+
+#define WATCHDOG_FILE	"/proc/sys/kernel/nmi_watchdog"
+
+static const struct choice both[] = {
+	{ EV_INSNS, FIXED(0) }, { EV_BRANCHES, 0 }, {}
+};
+
+static int watchdog(void)
+{
+	return read_number(WATCHDOG_FILE);
+}
+
+static int set_watchdog(const char *value)
+{
+	return write_file(WATCHDOG_FILE, value);
+}
+
+/* The watchdog has the PMU: perf counts beside it, a set is refused. */
+static void watchdog_has_it(struct __test_metadata *_metadata)
+{
+	struct set set = { .fd = vpmc_open(), .page = MAP_FAILED };
+	int cpu;
+
+	ASSERT_LE(0, set.fd);
+	EXPECT_EQ(VPMC_HOLDER_WATCHDOG, pmu_holder(set.fd));
+	EXPECT_EQ(-EBUSY, set_program(&set, both));
+	EXPECT_EQ(VPMC_REASON_PMU_WATCHDOG, set.control.reason);
+	EXPECT_EQ(2, set.control.bad_counter);
+	for (cpu = 0; cpu < 2; cpu++) {
+		ASSERT_EQ(0, pin(cpu));
+		EXPECT_EQ(0, perf_error(10000));
+	}
+	set_close(&set);
+}
+
+static void set_counts(struct __test_metadata *_metadata, struct set *set)
+{
+	int cpu;
+
+	for (cpu = 0; cpu < 2; cpu++) {
+		ASSERT_EQ(0, pin(cpu));
+		ASSERT_EQ(0, vpmc_ioctl(set->fd, VPMC_IOC_CLEAR, 0));
+		ASSERT_EQ(0, set_measure(set, code_loop, 10000, 0));
+		EXPECT_EQ(0, wrong_after(set, CODE_LOOP(10000)));
+	}
+}
+
+/* It has not: a set gets the PMU and counts; leaves it programmed. */
+static void set_has_it(struct __test_metadata *_metadata, struct set *set)
+{
+	set->page = MAP_FAILED;
+	set->fd = vpmc_open();
+	ASSERT_LE(0, set->fd);
+	EXPECT_EQ(VPMC_HOLDER_NONE, pmu_holder(set->fd));
+	ASSERT_EQ(0, set_program(set, both));
+	EXPECT_EQ(VPMC_HOLDER_VPMC, pmu_holder(set->fd));
+	set_counts(_metadata, set);
+}
+
+/* For the machine without an argument: it must not take the PMU. */
+TEST(off_by_default)
+{
+	struct set set;
+
+	EXPECT_EQ(0, watchdog());
+	set_has_it(_metadata, &set);
+	set_close(&set);
+}
+
+TEST(on_from_boot)
+{
+	struct set set;
+
+	EXPECT_EQ(1, watchdog());
+	watchdog_has_it(_metadata);
+	ASSERT_EQ(0, set_watchdog("0"));
+	set_has_it(_metadata, &set);
+	set_close(&set);
+}
+
+TEST(switched)
+{
+	struct set set;
+	int i;
+
+	for (i = 0; i < 10; i++) {
+		ASSERT_EQ(0, set_watchdog("1"));
+		watchdog_has_it(_metadata);
+		ASSERT_EQ(0, set_watchdog("0"));
+		set_has_it(_metadata, &set);
+		set_close(&set);
+	}
+}
+
+/*
+ * Switched on while a set has the PMU it cannot start, and the kernel says
+ * nothing of it. It tries again when it is switched on anew.
+ */
+TEST(switched_on_while_held)
+{
+	struct set set;
+
+	set_has_it(_metadata, &set);
+	EXPECT_EQ(0, set_watchdog("1"));
+	EXPECT_EQ(1, watchdog());
+	EXPECT_EQ(VPMC_HOLDER_VPMC, pmu_holder(set.fd));
+	EXPECT_EQ(-EBUSY, perf_open_insns());
+	set_counts(_metadata, &set);
+	set_close(&set);
+
+	EXPECT_EQ(0, perf_error(10000));
+	set_has_it(_metadata, &set);
+	set_close(&set);
+
+	ASSERT_EQ(0, set_watchdog("0"));
+	ASSERT_EQ(0, set_watchdog("1"));
+	watchdog_has_it(_metadata);
+	ASSERT_EQ(0, set_watchdog("0"));
+}
+
+/* Or on a CPU that comes online. */
+TEST(started_on_one_cpu)
+{
+	struct set set;
+
+	set_has_it(_metadata, &set);
+	EXPECT_EQ(0, set_watchdog("1"));
+	ASSERT_EQ(0, set_cpu_online(1, "0"));
+	ASSERT_EQ(0, set_cpu_online(1, "1"));
+	set_counts(_metadata, &set);
+	set_close(&set);
+	set_has_it(_metadata, &set);
+	set_close(&set);
+
+	ASSERT_EQ(0, set_cpu_online(1, "0"));
+	ASSERT_EQ(0, set_cpu_online(1, "1"));
+	watchdog_has_it(_metadata);
+	ASSERT_EQ(0, set_watchdog("0"));
+	set_has_it(_metadata, &set);
+	set_close(&set);
+}
+
+/* Another event of perf, while the watchdog does not run. */
+TEST(perf_is_not_the_watchdog)
+{
+	struct set set;
+	int event;
+
+	ASSERT_EQ(0, watchdog());
+	event = perf_open_insns();
+	ASSERT_LE(0, event);
+	set.fd = vpmc_open();
+	ASSERT_LE(0, set.fd);
+	EXPECT_EQ(VPMC_HOLDER_PERF, pmu_holder(set.fd));
+	EXPECT_EQ(-EBUSY, set_program(&set, both));
+	EXPECT_EQ(VPMC_REASON_PMU_PERF, set.control.reason);
+	ASSERT_EQ(0, close(event));
+}
+
+TEST_HARNESS_MAIN
