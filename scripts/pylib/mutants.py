@@ -120,9 +120,22 @@ def parse(path):
     return mutants
 
 
-def check(mutants, read, guests):
-    """Each one must match exactly once in what read(FILE) returns, and name a
-    program that its guest runs. guests: {name: command}."""
+def _check_test(m, guests, program):
+    if m.guest not in guests:
+        raise Bad(f"{m.name}: there is no guest {m.guest}")
+    # the file "guests" has loops over NAME for /add/NAME_test
+    if not re.search(rf"\b{m.program.removesuffix('_test')}(_test)?\b", guests[m.guest]):
+        raise Bad(f"{m.name}: the guest {m.guest} does not run {m.program}")
+    fixture, *_, test = m.test.split(".")
+    head = rf"TEST\({test}\)" if fixture == "global" else rf"TEST_F\({fixture}, {test}\)"
+    if not re.search("^" + head, program or "", re.M):
+        raise Bad(f"{m.name}: {m.program} has no test {m.test}")
+
+
+def check(mutants, read, guests, program):
+    """Each one must match exactly once in what read(FILE) returns, and name a test
+    of a program that its guest runs. guests: {name: command}; program(NAME) returns
+    the source."""
     bad = []
     for m in mutants:
         try:
@@ -130,11 +143,7 @@ def check(mutants, read, guests):
             if text is None:
                 raise Bad(f"{m.name}: there is no {m.file}")
             m.apply(text)
-            if m.guest not in guests:
-                raise Bad(f"{m.name}: there is no guest {m.guest}")
-            # the file "guests" has loops over NAME for /add/NAME_test
-            if not re.search(rf"\b{m.program.removesuffix('_test')}(_test)?\b", guests[m.guest]):
-                raise Bad(f"{m.name}: the guest {m.guest} does not run {m.program}")
+            _check_test(m, guests, program(m.program))
         except Bad as e:
             bad.append(str(e))
     if bad:

@@ -255,6 +255,8 @@ TEST(registers_given_back)
 		EXPECT_EQ(0, perf_error(1000));
 		ASSERT_EQ(0, read_registers(cpu, &before[cpu]));
 		EXPECT_NE(0, before[cpu].enabled);
+		/* perf leaves no fixed counter on: to save it is a precaution. */
+		EXPECT_EQ(0, before[cpu].fixed_control);
 	}
 	ASSERT_EQ(0, set_open(&set, all));
 	for (cpu = 0; cpu < 2; cpu++) {
