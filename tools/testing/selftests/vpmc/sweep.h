@@ -25,10 +25,13 @@ enum disturbance {
 	STOP,		/* likewise */
 	START,		/* likewise, of a set that was stopped */
 	NR_DISTURBANCES,
+	LATE,		/* overflow interrupts since the trigger was armed */
 };
 
-static const char *const disturbance_name[NR_DISTURBANCES] = {
-	"interrupt", "preempt", "migrate", "read", "stop", "start",
+static const char *const disturbance_name[] = {
+	[INTERRUPT] = "interrupt", [PREEMPT] = "preempt",
+	[MIGRATE] = "migrate", [READ] = "read", [STOP] = "stop",
+	[START] = "start", [LATE] = "late overflow",
 };
 
 /* The urgent thread: blocked in read() of a pipe, but for a loop each time. */
@@ -171,8 +174,9 @@ static inline void sweep_begin(struct sweep *s)
 
 static inline unsigned int sweep_action(const struct sweep *s)
 {
-	return s->what == INTERRUPT ?
-	       PMU_TRIGGER_INTERRUPT | VECTOR_VPMC << 8 : PMU_TRIGGER_HOLD;
+	if (s->what == INTERRUPT)
+		return PMU_TRIGGER_INTERRUPT | VECTOR_VPMC << 8;
+	return s->what == LATE ? PMU_TRIGGER_PMI : PMU_TRIGGER_HOLD;
 }
 
 /* Where did the trigger fire, if it did? The disturbance is over after that. */
@@ -231,8 +235,7 @@ static inline int sweep_wrong(const struct sweep *s, unsigned long k)
 
 	if (s->fired) {
 		wrong += s->at.count != k + 1;
-		if (s->what != INTERRUPT)
-			wrong += pmu_trigger_cause(&s->at) == PMU_TRIGGER_BY_LIMIT;
+		wrong += pmu_trigger_cause(&s->at) == PMU_TRIGGER_BY_LIMIT;
 	} else {
 		wrong += s->at.count != k;
 	}
@@ -274,6 +277,102 @@ static inline int sweep_kernel_ranges(void)
 	if (f)
 		fclose(f);
 	return err ? -1 : n;
+}
+
+/*
+ * A thread or process on CPU 0 that is as urgent as the one that is disturbed.
+ * It yields for ever, and counts meanwhile or does not.
+ */
+struct partner {
+	const struct choice *choice;
+	bool process;
+	pthread_t thread;
+	pid_t pid;
+	int fd;
+	volatile bool runs;
+};
+
+static inline void *partner_thread(void *arg)
+{
+	struct partner *p = arg;
+	struct set set = { .fd = -1 };
+
+	if (pin(0) || set_fifo(10) ||
+	    (p->choice && set_open(&set, p->choice)))
+		_exit(1);
+	p->fd = set.fd;
+	p->runs = true;
+	if (p->choice)
+		set_measure(&set, code_yield, LONG_MAX, 1);
+	else
+		code_yield(LONG_MAX, 1);
+	return NULL;
+}
+
+/* In shared memory. To be called on CPU 0. */
+static inline struct partner *start_partner(bool process,
+					    const struct choice *choice)
+{
+	struct partner *p = mmap(NULL, sizeof(*p), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid;
+
+	if (p == MAP_FAILED)
+		return NULL;
+	p->process = process;
+	p->choice = choice;
+	if (process) {
+		pid = disturber();
+		if (!pid)
+			partner_thread(p);
+		p->pid = pid;
+	} else if (!pthread_create(&p->thread, NULL, partner_thread, p)) {
+		p->pid = getpid();
+	}
+	if (p->pid <= 0)
+		return NULL;
+	while (!p->runs)
+		sched_yield();
+	if (!choice)
+		return p;
+	/* The descriptor is the other's. */
+	if (process)
+		p->fd = syscall(SYS_pidfd_getfd,
+				syscall(SYS_pidfd_open, p->pid, 0), p->fd, 0);
+	/* It starts to count before it yields, and only then is it our turn. */
+	sched_yield();
+	return p;
+}
+
+/*
+ * To be called on CPU 0: the partner is in sched_yield(), and has executed 7
+ * instructions and 2 branches each time.
+ */
+static inline int partner_wrong(const struct partner *p)
+{
+	uint64_t insns = 0, branches = 0;
+	struct vpmc_read read;
+	unsigned int i;
+
+	if (!p->choice)
+		return 0;
+	if (vpmc_read(p->fd, &read))
+		return 1;
+	for (i = 0; p->choice[i].evtsel; i++)
+		*(p->choice[i].evtsel == EV_INSNS ? &insns : &branches) =
+			read.sum[i];
+	if (2 * insns == 7 * branches + 4)
+		return 0;
+	fprintf(stderr, "# partner: %llu instructions, %llu branches\n",
+		(unsigned long long)insns, (unsigned long long)branches);
+	return 1;
+}
+
+/* A thread goes on to the end of its process. */
+static inline int stop_partner(struct partner *p)
+{
+	close(p->fd);
+	return p->process ? stop_disturber(p->pid) : 0;
 }
 
 #endif /* SWEEP_H */

@@ -20,6 +20,7 @@ FIXTURE(sweep)
 {
 	struct sweep *s;
 	struct set set;
+	struct partner *partner;
 };
 
 FIXTURE_SETUP(sweep)
@@ -37,6 +38,8 @@ FIXTURE_SETUP(sweep)
 FIXTURE_TEARDOWN(sweep)
 {
 	set_close(&self->set);
+	if (self->partner)
+		EXPECT_EQ(0, stop_partner(self->partner));
 	EXPECT_EQ(0, sweep_stop(self->s));
 }
 
@@ -118,10 +121,12 @@ static void sweep_one(struct __test_metadata *_metadata,
 	unsigned long k;
 
 	for (k = 0;; k++) {
-		ASSERT_EQ(0, pin(0));
 		errors = scenario->run(s, &self->set, k);
 		errors += sweep_wrong(s, k);
 		errors += wrong_sums_of(scenario, s, &self->set);
+		errors += pin(0) != 0;
+		if (self->partner)
+			errors += partner_wrong(self->partner);
 		if (errors)
 			fprintf(stderr, "# %s at instruction %lu, %#lx\n",
 				disturbance_name[s->what], k, s->at.pc);
@@ -184,77 +189,47 @@ static int run_yield(struct sweep *s, struct set *set, unsigned long k)
 	return run_body(s, set, k, code_yield, 1, 1);
 }
 
-static void yield_for_ever(const struct choice *choice)
-{
-	struct set set;
-
-	if (pin(0) || set_fifo(10))
-		_exit(1);
-	if (choice && (set_open(&set, choice) ||
-		       vpmc_ioctl(set.fd, VPMC_IOC_START, 0)))
-		_exit(1);
-	for (;;)
-		sched_yield();
-}
-
-static void *yielding_thread(void *choice)
-{
-	yield_for_ever(choice);
-	return NULL;
-}
-
 /* With a partner, thread or process, that counts or does not. */
 static void sweep_yield(struct __test_metadata *_metadata,
-			FIXTURE_DATA(sweep) *self, bool thread,
+			FIXTURE_DATA(sweep) *self, bool process,
 			const struct choice *choice)
 {
 	const struct scenario scenario = {
 		.run = run_yield,
 		.count = BODY(CODE_YIELD(1, 1)),
 		.at = { HEAD(5, 1), HEAD(5, 1) },
-		/* nothing to disturb */
+		/* without another set there is nothing to disturb */
 		.without = choice ? 0 : 1 << START,
 	};
-	pthread_t id;
-	pid_t pid = 0;
 
-	if (!thread)
-		pid = disturber();
-	else if (pthread_create(&id, NULL, yielding_thread, (void *)choice))
-		pid = -1;
-	ASSERT_LE(0, pid);
-	if (!thread && !pid)
-		yield_for_ever(choice);
+	self->partner = start_partner(process, choice);
+	ASSERT_NE(NULL, self->partner);
 	sweep_scenario(_metadata, self, &scenario);
-	if (thread)
-		pthread_cancel(id);
-	else
-		EXPECT_EQ(0, stop_disturber(pid));
 }
 
 TEST_F(sweep, yield_to_thread)
 {
-	sweep_yield(_metadata, self, true, NULL);
+	sweep_yield(_metadata, self, false, NULL);
 }
 
 TEST_F(sweep, yield_to_process)
 {
-	sweep_yield(_metadata, self, false, NULL);
+	sweep_yield(_metadata, self, true, NULL);
 }
 
 TEST_F(sweep, yield_to_counting_thread)
 {
-	sweep_yield(_metadata, self, true, mine);
+	sweep_yield(_metadata, self, false, mine);
 }
 
 TEST_F(sweep, yield_to_counting_process)
 {
-	sweep_yield(_metadata, self, false, mine);
+	sweep_yield(_metadata, self, true, mine);
 }
 
 TEST_F(sweep, yield_to_process_counting_others)
 {
-	sweep_yield(_metadata, self, false, others);
+	sweep_yield(_metadata, self, true, others);
 }
 
 /* READ of its own. */
