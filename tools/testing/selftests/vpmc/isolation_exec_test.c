@@ -50,9 +50,11 @@ static int be_watcher(struct stage *stage, char **argv)
 	struct set set;
 
 	memset(view, 1, sizeof(*view));
-	if (sched_getcpu() || (atoi(argv[3]) &&
-	    set_open(&set, (struct choice[]){ { EV_INSNS, 1 }, {} })))
+	if (sched_getcpu())
 		return 1;
+	if (atoi(argv[3]) &&
+	    set_open(&set, (struct choice[]){ { EV_INSNS, 1 }, {} }))
+		return 2;
 	read_raw(stage, view->after);
 	stage->ran = -1;
 	return 0;
@@ -112,13 +114,13 @@ static int victim_execs(struct player *p)
 }
 
 SCENE(victim_execs, .watched = SAME, .victim = SAME,
-      .victim_body = victim_execs);
+	.victim_body = victim_execs);
 SCENE(victim_execs_other_selection, .watched = SAME, .victim = OTHER,
-      .victim_body = victim_execs);
+	.victim_body = victim_execs);
 SCENE(victim_execs_watcher_stands, .watched = SAME, .victim = SAME,
-      .victim_body = victim_execs, .stands = true, .still = true);
+	.victim_body = victim_execs, .stands = true, .still = true);
 SCENE(victim_that_counts_the_kernel_execs, .watched = SAME, .victim = KERNEL,
-      .victim_body = victim_execs, .stands = true, .still = true);
+	.victim_body = victim_execs, .stands = true, .still = true);
 
 /* execve() of the watcher, after the victim: its new program looks. */
 
@@ -148,16 +150,16 @@ static int unmap(struct player *p)
 }
 
 SCENE(watcher_execs, .watched = SAME, .victim = SAME, .stands = true,
-      .back = exec_to_look, .still = true);
+	.back = exec_to_look, .still = true);
 SCENE(watcher_execs_unmapped, .watched = SAME, .victim = OTHER,
-      .prepare = unmap, .late = true, .back = exec_to_look);
+	.prepare = unmap, .late = true, .back = exec_to_look);
 SCENE(watcher_without_set_execs, .victim = SAME, .late = true,
-      .back = exec_to_look, .still = true);
+	.back = exec_to_look, .still = true);
 SYSFS_SCENE(watcher_execs_everybody, "2", .victim = SAME,
-	    .back = exec_to_look_at_once, .still = true);
+		.back = exec_to_look_at_once, .still = true);
 SYSFS_SCENE(watcher_that_stands_execs_everybody, "2", .watched = OTHER,
-	    .victim = SAME, .stands = true, .back = exec_to_look_at_once,
-	    .still = true);
+		.victim = SAME, .stands = true, .back = exec_to_look_at_once,
+		.still = true);
 
 /* Beforehand: it takes another time for a longer number. */
 static int name_turns(struct player *p)
@@ -213,19 +215,19 @@ static int vfork_counting(struct player *p)
 }
 
 SCENE(vfork, .watched = SAME, .alone = true,
-      .prepare = name_turns, .meet = vfork_plain);
+	.prepare = name_turns, .meet = vfork_plain);
 SCENE(vfork_watcher_stands, .watched = SAME, .alone = true,
-      .prepare = name_turns, .meet = vfork_plain, .stands = true,
-      .still = true);
+	.prepare = name_turns, .meet = vfork_plain, .stands = true,
+	.still = true);
 SCENE(vfork_attached, .watched = SAME, .alone = true,
-      .prepare = name_turns, .meet = vfork_attached);
+	.prepare = name_turns, .meet = vfork_attached);
 SCENE(vfork_attached_watcher_stands, .watched = SAME, .alone = true,
-      .prepare = name_turns, .meet = vfork_attached, .stands = true,
-      .still = true);
+	.prepare = name_turns, .meet = vfork_attached, .stands = true,
+	.still = true);
 SCENE(vfork_counting, .watched = SAME, .victim = SAME, .alone = true,
-      .prepare = name_turns, .meet = vfork_counting);
+	.prepare = name_turns, .meet = vfork_counting);
 SCENE(vfork_counting_the_kernel, .watched = SAME, .victim = KERNEL,
-      .alone = true, .prepare = name_turns, .meet = vfork_counting);
+	.alone = true, .prepare = name_turns, .meet = vfork_counting);
 
 /* Another process of this address space */
 static pid_t clone_vm(struct player *p, int (*child)(void *))
@@ -256,9 +258,9 @@ static int meet_counting_process(struct player *p)
 }
 
 SCENE(process_of_the_same_mm_execs, .watched = SAME, .alone = true,
-      .prepare = name_turns, .meet = meet_process);
+	.prepare = name_turns, .meet = meet_process);
 SCENE(process_of_the_same_mm_execs_counting, .watched = SAME, .victim = OTHER,
-      .alone = true, .prepare = name_turns, .meet = meet_counting_process);
+	.alone = true, .prepare = name_turns, .meet = meet_counting_process);
 
 /*
  * The kernel's helper for core dumps: a kernel thread becomes a program, without
@@ -307,10 +309,10 @@ static int name_helper_victim(struct player *p)
 }
 
 SCENE(kernel_helper, .watched = SAME, .alone = true,
-      .prepare = name_helper_victim, .meet = meet_helper);
+	.prepare = name_helper_victim, .meet = meet_helper);
 SCENE(kernel_helper_watcher_stands, .watched = SAME, .alone = true,
-      .prepare = name_helper_victim, .meet = meet_helper, .stands = true,
-      .still = true);
+	.prepare = name_helper_victim, .meet = meet_helper, .stands = true,
+	.still = true);
 
 static char workers[64];		/* as it was */
 

@@ -54,17 +54,17 @@ static int map_asleep(struct player *p)
 }
 
 SCENE(maps_late, .watched = SAME, .victim = SAME, .late = true,
-      .prepare = unmap, .back = map);
+	.prepare = unmap, .back = map);
 SCENE(maps_late_other_selection, .watched = OTHER, .victim = SAME,
-      .late = true, .prepare = unmap, .back = map);
+	.late = true, .prepare = unmap, .back = map);
 SCENE(maps_late_and_stands, .watched = SAME, .victim = SAME, .late = true,
-      .stands = true, .prepare = unmap, .back = map);
+	.stands = true, .prepare = unmap, .back = map);
 SCENE(maps_late_having_counted, .watched = SAME, .victim = SAME, .late = true,
-      .prepare = unmap, .back = count_and_map);
+	.prepare = unmap, .back = count_and_map);
 SCENE(mapped_asleep, .watched = SAME, .victim = SAME, .late = true,
-      .prepare = unmap, .asleep = map_asleep);
+	.prepare = unmap, .asleep = map_asleep);
 SCENE(mapped_asleep_stands, .watched = SAME, .victim = SAME, .late = true,
-      .stands = true, .prepare = unmap, .asleep = map_asleep);
+	.stands = true, .prepare = unmap, .asleep = map_asleep);
 
 /*
  * The watcher sleeps once more, after it counted: now its CPU's counters are its
@@ -87,8 +87,8 @@ static int map_when_told(struct player *p)
 }
 
 SCENE(mapped_asleep_having_counted, .watched = SAME, .victim = SAME,
-      .late = true, .prepare = unmap, .asleep = map_when_told,
-      .back = sleep_until_mapped);
+	.late = true, .prepare = unmap, .asleep = map_when_told,
+	.back = sleep_until_mapped);
 
 static volatile int mapped;
 
@@ -114,8 +114,8 @@ static int wait_for_map(struct player *p)
 }
 
 SCENE(mapped_running, .watched = SAME, .victim = SAME, .late = true,
-      .stands = true, .prepare = unmap, .asleep = map_running,
-      .back = wait_for_map);
+	.stands = true, .prepare = unmap, .asleep = map_running,
+	.back = wait_for_map);
 
 /* There and back. */
 
@@ -157,23 +157,23 @@ static int map_twice(struct player *p)
 }
 
 SCENE(unmapped_meanwhile, .watched = SAME, .victim = SAME,
-      .away = unmap, .back = map);
+	.away = unmap, .back = map);
 SCENE(unmapped_meanwhile_stands, .watched = SAME, .victim = SAME,
-      .stands = true, .away = unmap, .back = map);
+	.stands = true, .away = unmap, .back = map);
 SCENE(unmaps_and_maps, .watched = SAME, .victim = SAME, .stands = true,
-      .back = unmap_and_map, .still = true);
+	.back = unmap_and_map, .still = true);
 SCENE(unmapped_and_mapped_asleep, .watched = SAME, .victim = OTHER,
-      .stands = true, .asleep = unmap_and_map, .still = true);
+	.stands = true, .asleep = unmap_and_map, .still = true);
 SCENE(second_mapping_stays, .watched = SAME, .victim = SAME,
-      .prepare = map_twice);
+	.prepare = map_twice);
 SCENE(moves_the_mapping, .watched = SAME, .victim = SAME, .stands = true,
-      .back = remap, .still = true);
+	.back = remap, .still = true);
 SCENE(mapping_moved_asleep, .watched = SAME, .victim = SAME,
-      .stands = true, .asleep = remap, .still = true);
+	.stands = true, .asleep = remap, .still = true);
 SCENE(drops_the_page, .watched = SAME, .victim = SAME, .stands = true,
-      .back = drop_and_touch, .still = true);
+	.back = drop_and_touch, .still = true);
 SCENE(page_dropped_asleep, .watched = SAME, .victim = SAME,
-      .stands = true, .asleep = drop_page, .still = true);
+	.stands = true, .asleep = drop_page, .still = true);
 
 /* The administrator: 0 nobody, 1 who maps, 2 everybody */
 
@@ -222,34 +222,34 @@ static int set_2_asleep(struct player *p)
 
 SYSFS_SCENE(everybody, "2", .victim = SAME, .still = true);
 SYSFS_SCENE(everybody_victim_counts_the_kernel, "2", .victim = KERNEL,
-	    .still = true);
+		.still = true);
 /* With the victim's set goes the PMU: all is zero, not the start value. */
 SYSFS_SCENE(everybody_victim_exits, "2", .victim = SAME,
-	    .leave = leave_by_exit);
+		.leave = leave_by_exit);
 SYSFS_SCENE(everybody_not_mapped, "2", .watched = SAME, .victim = OTHER,
-	    .prepare = unmap);
+		.prepare = unmap);
 SYSFS_SCENE(everybody_mapped, "2", .watched = SAME, .victim = SAME);
 SYSFS_SCENE(everybody_from_then_on, "1", .victim = SAME, .late = true,
-	    .back = set_2);
+		.back = set_2);
 SYSFS_SCENE(everybody_from_then_on_asleep, "1", .victim = SAME, .late = true,
-	    .asleep = set_2_asleep);
+		.asleep = set_2_asleep);
 SYSFS_SCENE(everybody_from_then_on_running, "1", .victim = SAME, .late = true,
-	    .asleep = set_2_running, .back = wait_for_map);
+		.asleep = set_2_running, .back = wait_for_map);
 SYSFS_SCENE(everybody_instead_of_nobody, "0", .watched = SAME, .victim = SAME,
-	    .late = true, .back = set_2);
+		.late = true, .back = set_2);
 SYSFS_SCENE(mapper_instead_of_nobody, "0", .watched = SAME, .victim = SAME,
-	    .late = true, .back = set_1);
+		.late = true, .back = set_1);
 SYSFS_SCENE(mapper_instead_of_nobody_asleep, "0", .watched = SAME,
-	    .victim = SAME, .late = true, .stands = true, .asleep = set_1);
+		.victim = SAME, .late = true, .stands = true, .asleep = set_1);
 SYSFS_SCENE(nobody_meanwhile, "1", .watched = SAME, .victim = SAME,
-	    .away = set_0, .back = set_1);
+		.away = set_0, .back = set_1);
 SYSFS_SCENE(nobody_meanwhile_stands, "1", .watched = SAME, .victim = SAME,
-	    .stands = true, .away = set_0, .back = set_1,
-	    .still = true);
+		.stands = true, .away = set_0, .back = set_1,
+		.still = true);
 SYSFS_SCENE(all_by_turns, "1", .watched = SAME, .victim = OTHER,
-	    .back = set_all);
+		.back = set_all);
 SYSFS_SCENE(all_by_turns_asleep, "1", .watched = SAME, .victim = OTHER,
-	    .stands = true, .asleep = set_all, .still = true);
+		.stands = true, .asleep = set_all, .still = true);
 
 FIXTURE_SETUP(isolation_map)
 {
@@ -360,14 +360,14 @@ static int count_in_storm(const struct stage *stage, struct storm *storm,
 	    vpmc_ioctl(set.fd, VPMC_IOC_START, 0))
 		return 1;
 	while (!storm->over)
-		code_yield(10, 100);
+		code_yield(100, 1);
 	return 0;
 }
 
 /* While sets run on both CPUs, and others look. */
 TEST(sysfs_by_turns)
 {
-	static const char *const value[] = { "0", "1", "2", "1", "2", "0" };
+	static const char *const value[] = { "2", "0", "1", "0" };
 	struct stage *stage = open_stage(-1);
 	pid_t watcher[2], victim[2];
 	struct storm *storm;
@@ -385,9 +385,9 @@ TEST(sysfs_by_turns)
 		if (!watcher[i])
 			_exit(watch_storm(stage, &storm[i], i));
 	}
-	for (i = 0; i < 600; i++) {
-		ASSERT_EQ(0, set_sysfs(value[i % 6]));
-		code_yield(10, 1000);
+	for (i = 0; i < 100; i++) {
+		ASSERT_EQ(0, set_sysfs(value[i % 4]));
+		code_yield(5, 100);
 	}
 	ASSERT_EQ(0, set_sysfs("1"));
 	for (i = 0; i < 2; i++) {

@@ -9,6 +9,8 @@
 #include "isolation.h"
 #include "perf.h"
 
+#define REVOKE	"/proc/sys/kernel/vpmc_revoke"
+
 FIXTURE(isolation_perf)
 {
 	struct stage *stage;
@@ -71,13 +73,13 @@ static int attach_and_start(struct player *p)
 }
 
 SCENE(set_after_perf, .late = true, .victim_body = perf_victim,
-      .back = attach);
+	.back = attach);
 SCENE(counting_set_after_perf, .late = true, .victim_body = perf_victim,
-      .back = attach_and_start);
+	.back = attach_and_start);
 SCENE(set_after_set, .late = true, .victim = SAME, .leave = leave_by_exit,
-      .back = attach);
+	.back = attach);
 SCENE(counting_set_after_set, .late = true, .victim = OTHER,
-      .leave = leave_by_exit, .back = attach_and_start);
+	.leave = leave_by_exit, .back = attach_and_start);
 
 /* A watcher with a perf event that it maps. */
 
@@ -96,11 +98,11 @@ static int map_and_count_event(struct player *p)
 }
 
 SCENE(perf_after_set_that_exits, .late = true, .victim = SAME,
-      .leave = leave_by_exit, .back = map_event);
+	.leave = leave_by_exit, .back = map_event);
 SCENE(counting_perf_after_set_that_exits, .late = true, .victim = OTHER,
-      .leave = leave_by_exit, .back = map_and_count_event);
+	.leave = leave_by_exit, .back = map_and_count_event);
 SCENE(perf_after_set_that_counted_the_kernel, .late = true, .victim = KERNEL,
-      .leave = leave_by_exit, .back = map_event);
+	.leave = leave_by_exit, .back = map_event);
 
 static int unlink_and_tell(struct player *p)
 {
@@ -114,9 +116,57 @@ static int unselect_and_tell(struct player *p)
 }
 
 SCENE(perf_after_set_that_unlinks, .late = true, .victim = SAME,
-      .leave = unlink_and_tell, .back = map_event);
+	.leave = unlink_and_tell, .back = map_event);
 SCENE(perf_after_set_without_counters, .late = true, .victim = SAME,
-      .leave = unselect_and_tell, .back = map_event);
+	.leave = unselect_and_tell, .back = map_event);
+
+/* The administrator takes the PMU back. */
+
+static int take_back(struct player *p)
+{
+	return write_file(REVOKE, "1");
+}
+
+static int revoke_and_map_event(struct player *p)
+{
+	return take_back(p) ?: map_event(p);
+}
+
+static int revoke_and_attach(struct player *p)
+{
+	return write_file(REVOKE, "1") ?: write_file(REVOKE, "0") ?:
+	       attach(p);
+}
+
+SCENE(perf_after_revoked_set, .late = true, .victim = SAME,
+	.back = revoke_and_map_event);
+SCENE(set_after_revoked_set, .late = true, .victim = OTHER,
+	.back = revoke_and_attach);
+SCENE(revoked_watcher, .watched = SAME, .victim = SAME, .back = take_back);
+SCENE(revoked_asleep, .watched = SAME, .victim = OTHER, .asleep = take_back);
+
+/* The watcher's set keeps perf away until it is revoked. */
+static int perf_victim_later(struct player *p)
+{
+	int fd[6];
+
+	if (await(p->go) || count_by_perf(p, fd, 6))
+		return 52;
+	return tell_watcher(p);
+}
+
+static int revoke_and_meet(struct player *p)
+{
+	if (take_back(p) || wake(p->go))
+		return -1;
+	/* RDPMC reads zero from now on. */
+	read_raw(p->stage, p->view->before);
+	return meet_victim(p);
+}
+
+SCENE(revoked_watcher_beside_perf, .watched = SAME,
+	.victim_body = perf_victim_later, .meet = revoke_and_meet,
+	.still = true);
 
 FIXTURE_SETUP(isolation_perf)
 {
@@ -126,11 +176,73 @@ FIXTURE_SETUP(isolation_perf)
 
 FIXTURE_TEARDOWN(isolation_perf)
 {
+	EXPECT_EQ(0, write_file(REVOKE, "0"));
 }
 
 TEST_F(isolation_perf, same_view)
 {
-	play_twice(_metadata, &variant->scene, self->stage);
+	ASSERT_EQ(0, play(&variant->scene, self->stage, 0));
+	ASSERT_EQ(0, write_file(REVOKE, "0"));
+	ASSERT_EQ(0, play(&variant->scene, self->stage, 1));
+	compare_views(_metadata, &variant->scene, self->stage);
+}
+
+static void *rdpmc_thread(void *arg)
+{
+	return (void *)(long)may_rdpmc(*(uint32_t *)arg);
+}
+
+static bool other_thread_may_rdpmc(uint32_t index)
+{
+	pthread_t thread;
+	void *allowed = (void *)1;
+
+	if (!pthread_create(&thread, NULL, rdpmc_thread, &index))
+		pthread_join(thread, &allowed);
+	return allowed;
+}
+
+/*
+ * Whoever had a set and still has the page sees none of perf's counters: the
+ * owner reads zero, so that its loop ends, and its other threads fault.
+ */
+TEST(revoked_set_and_perf)
+{
+	static const struct choice same[4] = SAME;
+	struct stage *stage = open_stage(-1);
+	unsigned int i, cpu;
+	struct set set;
+
+	ASSERT_NE(NULL, stage);
+	ASSERT_EQ(0, set_open(&set, available(stage, same)));
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_START, 0));
+	ASSERT_EQ(0, write_file(REVOKE, "1"));
+	EXPECT_EQ(VPMC_STATE_REVOKED, set.page->state);
+	event = perf_open_insns();
+	ASSERT_LE(0, event);
+	ASSERT_EQ(0, ioctl(event, PERF_EVENT_IOC_ENABLE, 0));
+	for (cpu = 0; cpu < 2; cpu++) {
+		ASSERT_EQ(0, pin(cpu));
+		code_loop(LONG_LOOP, 0);
+		for (i = 0; i < stage->n; i++) {
+			EXPECT_EQ(0, vpmc_rdpmc(stage->index[i]));
+			EXPECT_FALSE(other_thread_may_rdpmc(stage->index[i]));
+		}
+	}
+	/* Without the page there is nothing to be read. */
+	ASSERT_EQ(0, munmap(set.page, PAGE));
+	for (i = 0; i < stage->n; i++)
+		EXPECT_FALSE(may_rdpmc(stage->index[i]));
+	close(event);
+	ASSERT_EQ(0, write_file(REVOKE, "0"));
+	/* A set that was revoked comes back by CONTROL alone. */
+	set.page = vpmc_map(set.fd);
+	ASSERT_NE(MAP_FAILED, set.page);
+	EXPECT_EQ(-ENODATA, vpmc_ioctl(set.fd, VPMC_IOC_START, 0));
+	EXPECT_EQ(0, vpmc_rdpmc(stage->index[0]));
+	ASSERT_EQ(0, set_program(&set, available(stage, same)));
+	for (i = 0; i < stage->n; i++)
+		EXPECT_TRUE(other_thread_may_rdpmc(stage->index[i]));
 }
 
 TEST_HARNESS_MAIN

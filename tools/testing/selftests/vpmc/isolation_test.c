@@ -34,20 +34,20 @@ SCENE(other_selection, .watched = SAME, .victim = OTHER);
 SCENE(unused_counters, .watched = OF_ONE_COUNTER, .victim = OTHER_COUNTERS);
 SCENE(fixed_counters, .watched = OF_ONE_COUNTER, .victim = FIXED_ALONE);
 SCENE(watcher_stands, .watched = SAME, .victim = SAME, .stands = true,
-      .still = true);
+	.still = true);
 SCENE(watcher_stands_other_selection, .watched = OTHER, .victim = SAME,
-      .stands = true, .still = true);
+	.stands = true, .still = true);
 SCENE(victim_counts_the_kernel, .watched = SAME, .victim = KERNEL);
 SCENE(victim_counts_the_kernel_watcher_stands, .watched = SAME,
-      .victim = KERNEL, .stands = true, .still = true);
+	.victim = KERNEL, .stands = true, .still = true);
 SCENE(victim_counts_run_time_alone, .watched = SAME);
 SCENE(victim_counts_run_time_alone_watcher_stands, .watched = SAME,
-      .stands = true, .still = true);
+	.stands = true, .still = true);
 
 /* The counters start again on the way: their interrupt comes, if they are narrow. */
 SCENE(victim_overflows, .watched = SAME, .victim = SAME, .turns = 5000000);
 SCENE(victim_overflows_watcher_stands, .watched = SAME, .victim = SAME,
-      .stands = true, .still = true, .turns = 5000000);
+	.stands = true, .still = true, .turns = 5000000);
 
 static int victim_without_set(struct player *p)
 {
@@ -59,19 +59,19 @@ static int victim_without_set(struct player *p)
 
 SCENE(victim_without_set, .watched = SAME, .victim_body = victim_without_set);
 SCENE(victim_without_set_watcher_stands, .watched = SAME,
-      .victim_body = victim_without_set, .stands = true, .still = true);
+	.victim_body = victim_without_set, .stands = true, .still = true);
 
 /* A thread without a set, beside one that has. */
 
 SCENE(unmonitored_thread_of_a_mapper, .watched = SAME, .victim = SAME,
-      .look = look_from_thread);
+	.look = look_from_thread);
 SCENE(unmonitored_thread_of_a_mapper_that_stands, .watched = SAME,
-      .victim = OTHER, .stands = true, .look = look_from_thread,
-      .still = true);
+	.victim = OTHER, .stands = true, .look = look_from_thread,
+	.still = true);
 
 /* Its CPU's counters go on for it, until somebody else comes. */
 SCENE(unmonitored_thread_in_between, .watched = SAME,
-      .victim_body = victim_without_set, .look = look_from_thread);
+	.victim_body = victim_without_set, .look = look_from_thread);
 
 static void *look_with_run_time(void *arg)
 {
@@ -97,7 +97,7 @@ static int look_from_run_time_thread(struct player *p)
 }
 
 SCENE(thread_that_counts_run_time_alone, .watched = SAME, .victim = SAME,
-      .look = look_from_run_time_thread);
+	.look = look_from_run_time_thread);
 
 /* How the victim leaves the CPU. */
 
@@ -124,17 +124,17 @@ static int unmap_and_tell(struct player *p)
 }
 
 SCENE(through_idle, .watched = SAME, .victim = SAME, .leave = doze,
-      .stands = true, .still = true);
+	.stands = true, .still = true);
 SCENE(through_idle_counting, .watched = SAME, .victim = OTHER, .leave = doze);
 SCENE(victim_stops, .watched = SAME, .victim = SAME, .leave = stop_and_tell);
 SCENE(victim_stops_watcher_stands, .watched = SAME, .victim = SAME,
-      .leave = stop_and_tell, .stands = true, .still = true);
+	.leave = stop_and_tell, .stands = true, .still = true);
 SCENE(victim_unlinks, .watched = SAME, .victim = OTHER,
-      .leave = unlink_and_tell, .stands = true, .still = true);
+	.leave = unlink_and_tell, .stands = true, .still = true);
 SCENE(victim_unmaps, .watched = SAME, .victim = SAME, .leave = unmap_and_tell);
 SCENE(victim_exits, .watched = SAME, .victim = OTHER, .leave = leave_by_exit);
 SCENE(victim_exits_watcher_stands, .watched = SAME, .victim = SAME,
-      .leave = leave_by_exit, .stands = true, .still = true);
+	.leave = leave_by_exit, .stands = true, .still = true);
 
 /* From CPU to CPU. */
 
@@ -173,24 +173,24 @@ static int go_there_and_back(struct player *p)
 }
 
 SCENE(victim_travels, .watched = SAME, .victim = SAME,
-      .victim_body = travelling_victim);
+	.victim_body = travelling_victim);
 SCENE(victim_travels_watcher_stands, .watched = SAME, .victim = SAME,
-      .victim_body = travelling_victim, .stands = true, .still = true);
+	.victim_body = travelling_victim, .stands = true, .still = true);
 SCENE(watcher_travels, .watched = SAME, .victim = SAME,
-      .started = go_there_and_back, .back = go_there_and_back);
+	.started = go_there_and_back, .back = go_there_and_back);
 SCENE(both_travel, .watched = SAME, .victim = OTHER,
-      .victim_body = travelling_victim, .started = go_there_and_back,
-      .back = go_there_and_back);
+	.victim_body = travelling_victim, .started = go_there_and_back,
+	.back = go_there_and_back);
 SCENE(watcher_stands_and_travels, .watched = OTHER, .victim = SAME,
-      .stands = true, .back = go_there_and_back, .still = true);
+	.stands = true, .back = go_there_and_back, .still = true);
 SCENE(watcher_comes_from_another_cpu, .watched = SAME, .victim = SAME,
-      .victim_body = victim_on_other_cpu, .back = go_to_other_cpu);
+	.victim_body = victim_on_other_cpu, .back = go_to_other_cpu);
 SCENE(watcher_stands_comes_from_another_cpu, .watched = OTHER, .victim = SAME,
-      .victim_body = victim_on_other_cpu, .back = go_to_other_cpu,
-      .stands = true, .still = true);
+	.victim_body = victim_on_other_cpu, .back = go_to_other_cpu,
+	.stands = true, .still = true);
 SCENE(unmonitored_thread_from_another_cpu, .watched = SAME, .victim = OTHER,
-      .victim_body = victim_on_other_cpu, .back = go_to_other_cpu,
-      .look = look_from_thread);
+	.victim_body = victim_on_other_cpu, .back = go_to_other_cpu,
+	.look = look_from_thread);
 
 /* What the watcher does with its set between its looks. */
 
@@ -224,16 +224,16 @@ static int replace_set(struct player *p)
 }
 
 SCENE(watcher_starts, .watched = SAME, .victim = SAME, .stands = true,
-      .back = start_set);
+	.back = start_set);
 SCENE(watcher_stops_and_starts, .watched = SAME, .victim = SAME,
-      .back = stop_and_start);
+	.back = stop_and_start);
 SCENE(watcher_clears, .watched = SAME, .victim = OTHER, .back = clear);
 SCENE(watcher_programs_the_same, .watched = SAME, .victim = SAME,
-      .back = select_same);
+	.back = select_same);
 SCENE(watcher_programs_another, .watched = SAME, .victim = OTHER,
-      .back = select_other);
+	.back = select_other);
 SCENE(watcher_unlinks_and_attaches, .watched = SAME, .victim = SAME,
-      .back = replace_set);
+	.back = replace_set);
 
 /* What another thread of its group does with it while it sleeps. */
 
@@ -251,14 +251,14 @@ static int control(struct player *p)
 }
 
 SCENE(started_asleep, .watched = SAME, .victim = SAME, .stands = true,
-      .asleep = start_set);
+	.asleep = start_set);
 SCENE(stopped_asleep, .watched = SAME, .victim = SAME, .asleep = stop);
 SCENE(cleared_asleep, .watched = SAME, .victim = OTHER, .asleep = clear);
 SCENE(programmed_asleep, .watched = SAME, .victim = OTHER, .asleep = control);
 SCENE(programmed_and_started_asleep, .watched = SAME, .victim = OTHER,
-      .asleep = select_other);
+	.asleep = select_other);
 SCENE(programmed_asleep_stands, .watched = SAME, .victim = OTHER,
-      .stands = true, .asleep = control, .still = true);
+	.stands = true, .asleep = control, .still = true);
 
 /* Ways to wake up. */
 
@@ -290,12 +290,12 @@ static int stop_watcher(struct player *p)
 }
 
 SCENE(watcher_is_traced, .watched = SAME, .victim = SAME,
-      .asleep = trace_watcher, .by_process = true);
+	.asleep = trace_watcher, .by_process = true);
 SCENE(watcher_is_traced_and_stands, .watched = SAME, .victim = SAME,
-      .stands = true, .asleep = trace_watcher, .by_process = true,
-      .still = true);
+	.stands = true, .asleep = trace_watcher, .by_process = true,
+	.still = true);
 SCENE(watcher_is_stopped, .watched = SAME, .victim = SAME, .stands = true,
-      .asleep = stop_watcher, .by_process = true, .still = true);
+	.asleep = stop_watcher, .by_process = true, .still = true);
 
 /* The handler is the first that the watcher executes. */
 static struct player *in_handler;
@@ -332,10 +332,10 @@ static int look_by_signal(struct player *p)
 }
 
 SCENE(watcher_is_signalled, .watched = SAME, .victim = SAME,
-      .look = look_by_signal, .asleep = signal_watcher, .by_process = true);
+	.look = look_by_signal, .asleep = signal_watcher, .by_process = true);
 SCENE(watcher_is_signalled_and_stands, .watched = SAME, .victim = OTHER,
-      .stands = true, .look = look_by_signal, .asleep = signal_watcher,
-      .by_process = true, .still = true);
+	.stands = true, .look = look_by_signal, .asleep = signal_watcher,
+	.by_process = true, .still = true);
 
 FIXTURE_SETUP(isolation)
 {

@@ -187,32 +187,32 @@ static int map(struct player *p)
 SCENE(kthread, BY_KTHREAD, .watched = SAME, .victim = SAME);
 SCENE(kthread_other_selection, BY_KTHREAD, .watched = OTHER, .victim = SAME);
 SCENE(kthread_watcher_stands, BY_KTHREAD, .watched = SAME, .victim = SAME,
-      .stands = true, .still = true);
+	.stands = true, .still = true);
 SCENE(kthread_victim_counts_the_kernel, BY_KTHREAD, .watched = SAME,
-      .victim = KERNEL);
+	.victim = KERNEL);
 SCENE(kthread_victim_counts_the_kernel_watcher_stands, BY_KTHREAD,
-      .watched = SAME, .victim = KERNEL, .stands = true, .still = true);
+	.watched = SAME, .victim = KERNEL, .stands = true, .still = true);
 SCENE(kthread_unmonitored_thread, BY_KTHREAD, .watched = SAME, .victim = SAME,
-      .look = look_from_thread);
+	.look = look_from_thread);
 SCENE(kthread_mapped_late, BY_KTHREAD, .watched = SAME, .victim = SAME,
-      .late = true, .started = unmap, .back = map);
+	.late = true, .started = unmap, .back = map);
 
 SCENE(user_worker, BY_TASK, .watched = SAME, .victim = SAME);
 SCENE(user_worker_other_selection, BY_TASK, .watched = OTHER, .victim = SAME);
 SCENE(user_worker_watcher_stands, BY_TASK, .watched = SAME, .victim = SAME,
-      .stands = true, .still = true);
+	.stands = true, .still = true);
 SCENE(user_worker_victim_counts_the_kernel, BY_TASK, .watched = SAME,
-      .victim = KERNEL);
+	.victim = KERNEL);
 SCENE(user_worker_victim_counts_the_kernel_watcher_stands, BY_TASK,
-      .watched = SAME, .victim = KERNEL, .stands = true, .still = true);
+	.watched = SAME, .victim = KERNEL, .stands = true, .still = true);
 SCENE(user_worker_unmonitored_thread, BY_TASK, .watched = SAME, .victim = SAME,
-      .look = look_from_thread);
+	.look = look_from_thread);
 
 SCENE(poller, BY_POLLER, .watched = SAME, .victim = SAME);
 SCENE(poller_watcher_stands, BY_POLLER, .watched = SAME, .victim = SAME,
-      .stands = true, .still = true);
+	.stands = true, .still = true);
 SCENE(poller_victim_counts_the_kernel_watcher_stands, BY_POLLER,
-      .watched = SAME, .victim = KERNEL, .stands = true, .still = true);
+	.watched = SAME, .victim = KERNEL, .stands = true, .still = true);
 
 FIXTURE_SETUP(isolation_worker)
 {
