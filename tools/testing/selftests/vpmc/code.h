@@ -17,6 +17,7 @@
 /* exec_image.S: its descriptor, and what it executes until STOP */
 #define EXEC_FD			100
 #define EXEC_TURNS		1000000
+#define EXEC_FEW_TURNS		100
 
 #ifndef __ASSEMBLER__
 
@@ -112,6 +113,8 @@ long code_armed(long armed, long unused);
 #define CODE_EXIT(n)		CODE_COUNT(2 * (n) + 2, (n))
 #define CODE_EXEC		CODE_COUNT(3, 0)
 #define CODE_EXEC_IMAGE		CODE_COUNT(2 * EXEC_TURNS + 8, EXEC_TURNS + 1)
+#define CODE_EXEC_FEW		CODE_COUNT(2 * EXEC_FEW_TURNS + 11, \
+					   EXEC_FEW_TURNS + 3)
 
 static inline struct code_count code_add(struct code_count a,
 					 struct code_count b)

@@ -25,13 +25,18 @@ enum disturbance {
 	STOP,		/* likewise */
 	START,		/* likewise, of a set that was stopped */
 	NR_DISTURBANCES,
+	REVOKE,		/* by the administrator */
+	RUN,		/* on CPU 1, of the thread that the command is for */
 	LATE,		/* overflow interrupts since the trigger was armed */
 };
+
+#define REVOKE_FILE	"/proc/sys/kernel/vpmc_revoke"
 
 static const char *const disturbance_name[] = {
 	[INTERRUPT] = "interrupt", [PREEMPT] = "preempt",
 	[MIGRATE] = "migrate", [READ] = "read", [STOP] = "stop",
-	[START] = "start", [LATE] = "late overflow",
+	[START] = "start", [REVOKE] = "revoke",
+	[RUN] = "run", [LATE] = "late overflow",
 };
 
 /* The urgent thread: blocked in read() of a pipe, but for a loop each time. */
@@ -51,6 +56,7 @@ struct sweep {
 	enum disturbance what;
 	pid_t tid;		/* whom to migrate */
 	int fd;			/* whose set */
+	int wake;		/* pipe of the thread that shall run */
 	pthread_t thread;	/* disturbs, on CPU 1 */
 	sem_t begin, end;
 	volatile bool listening, over, quit;
@@ -63,6 +69,7 @@ struct sweep {
 
 static int sweep_disturb(struct sweep *s)
 {
+	static const struct timespec moment = { .tv_nsec = 100000 };
 	cpu_set_t mask;
 
 	switch (s->what) {
@@ -79,6 +86,13 @@ static int sweep_disturb(struct sweep *s)
 		return vpmc_ioctl(s->fd, VPMC_IOC_STOP, 0);
 	case START:
 		return vpmc_ioctl(s->fd, VPMC_IOC_START, 0);
+	case RUN:
+		/* It is less urgent than this thread, which must sleep. */
+		if (write(s->wake, "", 1) != 1 || nanosleep(&moment, NULL))
+			return -errno;
+		return 0;
+	case REVOKE:
+		return write_file(REVOKE_FILE, "1");
 	default:
 		return 0;
 	}
@@ -138,7 +152,7 @@ static inline int start_urgent(struct urgent *urgent,
 	_exit(wrong_after(&set, URGENT_COUNT(urgent->wakes)) ? 102 : 0);
 }
 
-/* In shared memory, with everything started. */
+/* In shared memory, with everything started; perhaps with no urgent thread. */
 static inline struct sweep *sweep_start(const struct choice *urgent)
 {
 	struct sweep *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
@@ -146,20 +160,31 @@ static inline struct sweep *sweep_start(const struct choice *urgent)
 
 	if (s == MAP_FAILED || wait_for_fine_timers() ||
 	    sem_init(&s->begin, 0, 0) || sem_init(&s->end, 0, 0) ||
-	    start_urgent(&s->urgent, urgent) ||
+	    (urgent && start_urgent(&s->urgent, urgent)) ||
 	    pthread_create(&s->thread, NULL, sweep_thread, s))
 		return NULL;
 	return s;
 }
 
 /* 0 if the urgent thread has counted exactly */
+static inline int stop_urgent(struct urgent *urgent)
+{
+	int status;
+
+	if (!urgent->pid)
+		return 0;
+	close(urgent->wake);
+	status = child_status(urgent->pid);
+	urgent->pid = 0;
+	return status;
+}
+
 static inline int sweep_stop(struct sweep *s)
 {
 	s->quit = true;
 	sem_post(&s->begin);
 	pthread_join(s->thread, NULL);
-	close(s->urgent.wake);
-	return child_status(s->urgent.pid);
+	return stop_urgent(&s->urgent);
 }
 
 /* Makes the disturbing thread wait for the trigger. To be called on CPU 0. */

@@ -54,6 +54,7 @@ FIXTURE(sweep_read)
 {
 	struct sweep *s;
 	struct set set;
+	const struct choice *mine;
 	unsigned int n;
 	struct result base;	/* undisturbed */
 	uint64_t head;		/* instructions before the loop */
@@ -90,6 +91,9 @@ static int run(struct sweep *s, struct set *set, unsigned long k,
 	result->page = set->page;
 	err = err ?: vpmc_ioctl(set->fd, VPMC_IOC_CLEAR, 0);
 	err = err ?: sweep_body(s, set, k, read_body, (long)result, 0);
+	/* STOP has found nothing to stop */
+	if (s->what == REVOKE && s->fired)
+		err = 0;
 	return err ?: vpmc_read(set->fd, &result->read);
 }
 
@@ -101,6 +105,7 @@ FIXTURE_SETUP(sweep_read)
 	ASSERT_EQ(0, set_fifo(10));
 	ASSERT_EQ(0, pmu_trigger_range(0, (unsigned long)__start_read_loop,
 				       (unsigned long)__stop_read_loop));
+	self->mine = variant->mine;
 	while (variant->mine[self->n].evtsel)
 		self->n++;
 	ASSERT_EQ(0, set_open(&self->set, variant->mine));
@@ -189,6 +194,9 @@ static int wrong_result(FIXTURE_DATA(sweep_read) *self, struct result *result,
 {
 	struct sweep *s = self->s;
 
+	if (s->fired && s->what == REVOKE)
+		return wrong_stopped(self, result, k) ||
+		       result->read.state != VPMC_STATE_REVOKED;
 	if (s->fired && s->what == STOP)
 		return wrong_stopped(self, result, k);
 	if (s->what == START)
@@ -216,6 +224,10 @@ static void sweep_loop(struct __test_metadata *_metadata,
 				disturbance_name[self->s->what], k, result.turns,
 				(unsigned long long)result.count[0],
 				(unsigned long long)result.read.sum[0]);
+		if (self->s->what == REVOKE) {
+			errors += write_file(REVOKE_FILE, "0");
+			errors += set_program(&self->set, self->mine);
+		}
 		wrong += errors != 0;
 		again += result.turns > 1;
 		if (!self->s->fired || wrong > 5)
@@ -239,6 +251,14 @@ TEST_F(sweep_read, each_instruction)
 {
 	for (self->s->what = 0; self->s->what < NR_DISTURBANCES; self->s->what++)
 		sweep_loop(_metadata, self);
+}
+
+/* The urgent thread is gone, or it would lose its counters. */
+TEST_F(sweep_read, revoked_at_each_instruction)
+{
+	ASSERT_EQ(0, stop_urgent(&self->s->urgent));
+	self->s->what = REVOKE;
+	sweep_loop(_metadata, self);
 }
 
 TEST_HARNESS_MAIN

@@ -100,12 +100,15 @@ static bool sums_are_right(const struct scenario *scenario,
 static int wrong_sums_of(const struct scenario *scenario, struct sweep *s,
 			 struct set *set)
 {
-	bool commanded = s->fired && (s->what == STOP || s->what == START);
+	bool commanded = s->fired && (s->what == STOP || s->what == START ||
+				      s->what == REVOKE);
 	struct vpmc_read now;
 	int wrong = 0;
 
 	if (vpmc_read(set->fd, &now))
 		return 1;
+	if (s->fired && s->what == REVOKE)
+		wrong += now.state != VPMC_STATE_REVOKED;
 	wrong += !sums_are_right(scenario, &now, commanded, s->what == START);
 	if (s->fired && s->what == READ && !scenario->any)
 		wrong += !sums_are_right(scenario, &s->read, true, false);
@@ -125,6 +128,10 @@ static void sweep_one(struct __test_metadata *_metadata,
 		errors += sweep_wrong(s, k);
 		errors += wrong_sums_of(scenario, s, &self->set);
 		errors += pin(0) != 0;
+		if (s->what == REVOKE) {
+			errors += write_file(REVOKE_FILE, "0") != 0;
+			errors += set_program(&self->set, mine) != 0;
+		}
 		if (self->partner)
 			errors += partner_wrong(self->partner);
 		if (errors)
@@ -160,7 +167,9 @@ static int run_body(struct sweep *s, struct set *set, unsigned long k,
 {
 	int err = vpmc_ioctl(set->fd, VPMC_IOC_CLEAR, 0);
 
-	return (err || sweep_body(s, set, k, body, a, b)) ? 1 : 0;
+	err = err || sweep_body(s, set, k, body, a, b);
+	/* STOP has found nothing to stop. */
+	return err && !(s->what == REVOKE && s->fired);
 }
 
 /* Away and back, by a sleep: idle in between. */
@@ -230,6 +239,38 @@ TEST_F(sweep, yield_to_counting_process)
 TEST_F(sweep, yield_to_process_counting_others)
 {
 	sweep_yield(_metadata, self, true, others);
+}
+
+/*
+ * All counters are taken away. Others than this thread's have no part in it,
+ * for they would lose theirs.
+ */
+TEST_F(sweep, revoked_in_sleep)
+{
+	const struct scenario scenario = {
+		.run = run_sleep,
+		.count = BODY(CODE_SLEEP(1)),
+		.at = { HEAD(7, 0), HEAD(7, 0) },
+	};
+
+	ASSERT_EQ(0, stop_urgent(&self->s->urgent));
+	self->s->what = REVOKE;
+	sweep_one(_metadata, self, &scenario);
+}
+
+TEST_F(sweep, revoked_in_yield)
+{
+	const struct scenario scenario = {
+		.run = run_yield,
+		.count = BODY(CODE_YIELD(1, 1)),
+		.at = { HEAD(5, 1), HEAD(5, 1) },
+	};
+
+	ASSERT_EQ(0, stop_urgent(&self->s->urgent));
+	self->partner = start_partner(true, NULL);
+	ASSERT_NE(NULL, self->partner);
+	self->s->what = REVOKE;
+	sweep_one(_metadata, self, &scenario);
 }
 
 /* READ of its own. */

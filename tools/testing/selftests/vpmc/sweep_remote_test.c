@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Commands for the counters of another thread, disturbed at each instruction of
+ * ours: the other thread, which sleeps on CPU 1, runs a piece of code and sleeps
+ * again. It is counted as a whole or not at all.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "sweep.h"
+
+#define TURNS	40
+
+static const struct choice mine[] = {
+	{ EV_INSNS, FIXED(0) }, { EV_BRANCHES, 1 }, { EV_INSNS, 2 }, {}
+};
+
+/* From START to the first read() in code_serve(). */
+#define ASLEEP	code_add(CODE_MEASURE_HEAD, CODE_COUNT(7, 0))
+
+/* The other thread: new each time. */
+struct sleeper {
+	pthread_t thread;
+	struct set set;
+	int pipe[2];
+	volatile int error;	/* -1: it has not begun */
+};
+
+FIXTURE(remote)
+{
+	struct sweep *s;
+	struct sleeper *sleeper;
+};
+
+FIXTURE_SETUP(remote)
+{
+	self->s = sweep_start(NULL);
+	ASSERT_NE(NULL, self->s);
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, set_fifo(10));
+	ASSERT_LT(0, sweep_kernel_ranges());
+	self->s->what = RUN;
+	self->sleeper = calloc(1, sizeof(*self->sleeper));
+	ASSERT_NE(NULL, self->sleeper);
+}
+
+FIXTURE_TEARDOWN(remote)
+{
+	EXPECT_EQ(0, sweep_stop(self->s));
+	free(self->sleeper);
+}
+
+static void *sleeper_thread(void *arg)
+{
+	struct sleeper *sleeper = arg;
+
+	sleeper->error = pin(1) || set_fifo(20) || set_open(&sleeper->set, mine);
+	if (!sleeper->error)
+		set_measure(&sleeper->set, code_serve, sleeper->pipe[0], TURNS);
+	munmap(sleeper->set.page, PAGE);
+	return NULL;
+}
+
+static bool sums_are(const struct vpmc_read *sums, struct code_count count)
+{
+	return sums->nr_counters == 3 && sums->sum[0] == count.insns &&
+	       sums->sum[1] == count.branches && sums->sum[2] == count.insns;
+}
+
+/* Returns when it sleeps, with counters running. */
+static int sleeper_start(struct sleeper *sleeper)
+{
+	struct vpmc_read read;
+
+	sleeper->error = -1;
+	if (pipe(sleeper->pipe) ||
+	    pthread_create(&sleeper->thread, NULL, sleeper_thread, sleeper))
+		return 1;
+	while (sleeper->error < 0)
+		usleep(10);
+	if (sleeper->error)
+		return 1;
+	do {
+		usleep(10);
+		if (vpmc_read(sleeper->set.fd, &read))
+			return 1;
+	} while (!sums_are(&read, ASLEEP));
+	return 0;
+}
+
+static int sleeper_stop(struct sleeper *sleeper)
+{
+	int err;
+
+	close(sleeper->pipe[1]);
+	err = pthread_join(sleeper->thread, NULL);
+	close(sleeper->pipe[0]);
+	close(sleeper->set.fd);
+	return err;
+}
+
+/*
+ * What the sums may be after the command: the count with the piece of code and
+ * without it.
+ */
+struct command {
+	unsigned int nr;
+	struct code_count without, with;
+};
+
+static int wrong_command(const struct command *command, struct sweep *s,
+			 struct sleeper *sleeper, unsigned long k)
+{
+	struct vpmc_read own = { .size = sizeof(own) }, *sums = &own, now;
+	int err;
+
+	if (sleeper_start(sleeper))
+		return 1;
+	s->wake = sleeper->pipe[1];
+	err = sweep_arm(s, k);
+	err = err ?: vpmc_ioctl(sleeper->set.fd, command->nr,
+				command->nr == VPMC_IOC_READ ? &own : NULL);
+	sweep_disarm(s);
+	if (!s->fired) {
+		/* Nobody has disturbed it: now the thread runs. */
+		s->error = sweep_disturb(s);
+		usleep(1000);
+	}
+	err = err ?: vpmc_read(sleeper->set.fd, &now);
+	if (command->nr != VPMC_IOC_READ)
+		sums = &now;
+	if (!sums_are(sums, command->without) && !sums_are(sums, command->with)) {
+		fprintf(stderr, "# at %lu, %#lx: %llu, %llu, %llu\n", k,
+			s->at.pc, sums->sum[0], sums->sum[1], sums->sum[2]);
+		err = 1;
+	}
+	return err || sleeper_stop(sleeper);
+}
+
+static void sweep_command(struct __test_metadata *_metadata,
+			  FIXTURE_DATA(remote) *self,
+			  const struct command *command)
+{
+	struct sweep *s = self->s;
+	int wrong = 0, errors;
+	unsigned long k;
+
+	for (k = 0;; k++) {
+		errors = wrong_command(command, s, self->sleeper, k);
+		errors += sweep_wrong(s, k);
+		wrong += errors != 0;
+		if (!s->fired || wrong > 5)
+			break;
+	}
+	TH_LOG("%lu instructions, disturbed at %lu, %d mismatches", s->at.count,
+	       k, wrong);
+	EXPECT_EQ(0, wrong);
+	EXPECT_EQ(k, s->at.count);
+	EXPECT_LT(20, k);
+}
+
+TEST_F(remote, read)
+{
+	const struct command command = {
+		VPMC_IOC_READ, ASLEEP, code_add(ASLEEP, CODE_SERVE(TURNS))
+	};
+
+	sweep_command(_metadata, self, &command);
+}
+
+TEST_F(remote, stop)
+{
+	const struct command command = {
+		VPMC_IOC_STOP, ASLEEP, code_add(ASLEEP, CODE_SERVE(TURNS))
+	};
+
+	sweep_command(_metadata, self, &command);
+}
+
+TEST_F(remote, clear)
+{
+	const struct command command = {
+		VPMC_IOC_CLEAR, { 0, 0 }, CODE_SERVE(TURNS)
+	};
+
+	sweep_command(_metadata, self, &command);
+}
+
+TEST_F(remote, unlink)
+{
+	const struct command command = {
+		VPMC_IOC_UNLINK, ASLEEP, code_add(ASLEEP, CODE_SERVE(TURNS))
+	};
+
+	sweep_command(_metadata, self, &command);
+}
+
+TEST_HARNESS_MAIN
