@@ -71,12 +71,13 @@ struct worker {
 
 static void *work(void *arg)
 {
+	const long turns = 60000000L * test_slowness();
 	struct worker *worker = arg;
 	struct set set;
 
 	worker->wrong = set_open(&set, mine) ||
-			set_measure(&set, code_loop, 60000000, 0) ||
-			wrong_after(&set, CODE_LOOP(60000000));
+			set_measure(&set, code_loop, turns, 0) ||
+			wrong_after(&set, CODE_LOOP(turns));
 	set_close(&set);
 	return NULL;
 }
