@@ -22,6 +22,8 @@ enum runner_kind {
  * @kind:	What it does.
  * @cpu:	Where it starts, -1: anywhere.
  * @moves:	Not bound to @cpu for good.
+ * @restarts:	WAITS: how often its system call is interrupted and begun again,
+ *		one more instruction each time.
  * @choice:	What it counts.
  * @body:	What it does with its set, or NULL: what @kind says, exactly.
  * @set:	Its counters.
@@ -36,6 +38,7 @@ struct runner {
 	enum runner_kind kind;
 	int cpu;
 	bool moves;
+	unsigned int restarts;
 	const struct choice *choice;
 	int (*body)(struct runner *runner);
 
@@ -51,6 +54,7 @@ struct runner {
 static inline int runner_measure(struct runner *runner)
 {
 	struct set *set = &runner->set;
+	struct code_count want;
 	char byte;
 
 	switch (runner->kind) {
@@ -59,9 +63,11 @@ static inline int runner_measure(struct runner *runner)
 				   (long)&runner->turns) ||
 		       wrong_after(set, CODE_UNTIL(runner->turns));
 	case WAITS:
+		want = code_add(CODE_WAIT(RUNNER_TURNS),
+				CODE_COUNT(runner->restarts, 0));
 		return set_measure(set, code_wait, runner->pipe[0],
 				   RUNNER_TURNS) ||
-		       wrong_after(set, CODE_WAIT(RUNNER_TURNS));
+		       wrong_after(set, want);
 	case STANDS:
 		return set_measure(set, code_loop, RUNNER_TURNS, 0) ||
 		       read(runner->pipe[0], &byte, 1) != 1 ||

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Counters across suspend to RAM: in the kernel's own test mode, in which the
+ * machine turns back at some point on its way, and for real. In the latter all
+ * CPUs lose their registers, the boot CPU too, and somebody must wake the
+ * machine from outside.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <sys/uio.h>
+#include "vpmc_test.h"
+#include "disturb.h"
+#include "perf.h"
+#include "runner.h"
+
+static const struct choice mine[] = {
+	{ EV_INSNS, FIXED(0) }, { EV_BRANCHES, 0 }, { EV_INSNS, 3 }, {}
+};
+
+static struct iovec mem = { .iov_base = "mem", .iov_len = 3 };
+
+/* A descriptor of /sys/power/state; @level is a value of pm_test. */
+static int set_level(const char *level)
+{
+	if (write_file("/sys/module/suspend/parameters/pm_test_delay", "0") ||
+	    write_file("/sys/power/pm_test", level))
+		return -1;
+	return open("/sys/power/state", O_WRONLY);
+}
+
+FIXTURE(suspend)
+{
+	struct set set;
+	int state;		/* /sys/power/state */
+};
+
+/* How far it goes, and on which CPU the thread is that suspends. */
+FIXTURE_VARIANT(suspend)
+{
+	const char *level;
+	int cpu;
+};
+
+FIXTURE_VARIANT_ADD(suspend, freezer) { .level = "freezer", .cpu = 0 };
+FIXTURE_VARIANT_ADD(suspend, devices) { .level = "devices", .cpu = 1 };
+FIXTURE_VARIANT_ADD(suspend, platform) { .level = "platform", .cpu = 0 };
+FIXTURE_VARIANT_ADD(suspend, processors) { .level = "processors", .cpu = 1 };
+FIXTURE_VARIANT_ADD(suspend, core) { .level = "core", .cpu = 1 };
+FIXTURE_VARIANT_ADD(suspend, all_the_way) { .level = "none", .cpu = 0 };
+
+FIXTURE_SETUP(suspend)
+{
+	ASSERT_EQ(0, wait_for_fine_timers());
+	self->state = set_level(variant->level);
+	ASSERT_LE(0, self->state);
+	ASSERT_EQ(0, pin(variant->cpu));
+	ASSERT_EQ(0, set_open(&self->set, mine));
+}
+
+FIXTURE_TEARDOWN(suspend)
+{
+	close(self->state);
+	set_close(&self->set);
+}
+
+/* Afterwards the set counts on each CPU, and perf when the set is gone. */
+static void count_again(struct __test_metadata *_metadata, struct set *set)
+{
+	int cpu;
+
+	for (cpu = 0; cpu < 2; cpu++) {
+		ASSERT_EQ(0, pin(cpu));
+		ASSERT_EQ(0, vpmc_ioctl(set->fd, VPMC_IOC_CLEAR, 0));
+		ASSERT_EQ(0, set_measure(set, code_loop, 1000, 0));
+		EXPECT_EQ(0, wrong_after(set, CODE_LOOP(1000)));
+	}
+	ASSERT_EQ(0, vpmc_ioctl(set->fd, VPMC_IOC_UNLINK, 0));
+	for (cpu = 0; cpu < 2; cpu++) {
+		ASSERT_EQ(0, pin(cpu));
+		EXPECT_EQ(0, perf_error(1000));
+	}
+}
+
+/*
+ * The thread that suspends the machine counts, and so do others: they run,
+ * sleep with their counters running, or stand. Those that sleep are frozen out
+ * of their system call, and begin it again.
+ */
+TEST_F(suspend, counting)
+{
+	struct runner runner[] = {
+		{ .kind = RUNS, .cpu = 0, .choice = mine },
+		{ .kind = RUNS, .cpu = 1, .choice = mine },
+		{ .kind = WAITS, .cpu = 0, .choice = mine, .restarts = 1 },
+		{ .kind = WAITS, .cpu = 1, .choice = mine, .restarts = 1 },
+		{ .kind = STANDS, .cpu = 1, .choice = mine, .moves = true },
+	};
+	const struct code_count once = code_add(CODE_MEASURE, CODE_WRITE);
+	const int n = sizeof(runner) / sizeof(*runner);
+	struct vpmc_read read;
+	int i;
+
+	for (i = 0; i < n; i++)
+		ASSERT_EQ(0, runner_start(&runner[i]));
+	ASSERT_EQ(0, set_measure(&self->set, code_write, self->state,
+				 (long)&mem));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_WRITE));
+	/* The run time is one, though the TSC may have started over. */
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+	EXPECT_LT(once.insns, read.ticks);
+	EXPECT_GT(1ULL << 40, read.ticks);
+	/* On each CPU more than one counter's width, if that is 24 bits. */
+	runner_wait_turns(&runner[0], 6000000);
+	runner_wait_turns(&runner[1], 6000000);
+	for (i = 0; i < n; i++)
+		EXPECT_EQ(0, runner_finish(&runner[i]));
+	count_again(_metadata, &self->set);
+}
+
+/* Nobody had the PMU when it went to sleep. */
+TEST(not_held)
+{
+	int state = set_level("core");
+	struct set set;
+
+	ASSERT_LE(0, state);
+	ASSERT_EQ(0, perf_error(1000));
+	ASSERT_EQ(mem.iov_len, writev(state, &mem, 1));
+	ASSERT_EQ(0, set_open(&set, mine));
+	count_again(_metadata, &set);
+	set_close(&set);
+}
+
+TEST_HARNESS_MAIN
