@@ -306,6 +306,7 @@ TEST_F(sweep, map)
 {
 	const struct scenario scenario = {
 		.run = run_map,
+		.locks = true,
 		.count = BODY(CODE_MAP),
 		.at = { HEAD(8, 0), HEAD(13, 0) },
 	};
@@ -316,8 +317,8 @@ TEST_F(sweep, map)
 }
 
 /*
- * Commands by the thread itself. What another thread's READ says is either what
- * it was before or what it is after.
+ * Commands by the thread itself. What another thread's READ says is what it was
+ * before, or, if it had to wait for the command's end, what it is later.
  */
 static int run_start_stop(struct sweep *s, struct set *set, unsigned long k)
 {
@@ -333,6 +334,7 @@ TEST_F(sweep, start_stop)
 {
 	const struct scenario scenario = {
 		.run = run_start_stop,
+		.locks = true,
 		.count = code_add(CODE_MEASURE, CODE_NOTHING),
 		.at = { { 0, 0 }, code_add(CODE_MEASURE, CODE_NOTHING) },
 		.without = 1 << START,
@@ -356,6 +358,7 @@ TEST_F(sweep, clear)
 {
 	const struct scenario scenario = {
 		.run = run_clear,
+		.locks = true,
 		.count = code_add(CODE_MEASURE, CODE_NOTHING),
 		.at = { { 0, 0 }, { 0, 0 } },
 		.any = true,
@@ -383,6 +386,7 @@ TEST_F(sweep, control)
 {
 	const struct scenario scenario = {
 		.run = run_control,
+		.locks = true,
 		.count = CODE_CONTROL(10),
 		.at = { { 0, 0 }, { 0, 0 } },
 		.without = 1 << START,
@@ -411,6 +415,7 @@ TEST_F(sweep, unlink)
 {
 	const struct scenario scenario = {
 		.run = run_unlink,
+		.locks = true,
 		.count = code_add(CODE_MEASURE, CODE_NOTHING),
 		.at = { { 0, 0 }, { 0, 0 } },
 		.without = 1 << START,
