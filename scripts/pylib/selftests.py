@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The vpmc kselftests: their build in the patched tree, and the guests that
-tools/testing/selftests/vpmc/guests lists ("NAME: VM-ARGS -- COMMAND", with
-$VPMC_KERNEL in the arguments for a kernel that is tested)."""
+tools/testing/selftests/vpmc/guests lists ("NAME: VM-ARGS -- COMMAND")."""
 
 import os
 import re
@@ -61,8 +60,7 @@ def guests(top, name="guests"):
             match = re.match(r"([\w.-]+):\s+(?:(.*)\s)?--\s+(.+)$", line)
             if not match:
                 raise ValueError(f"{name}: not 'NAME: VM-ARGS -- COMMAND': {line}")
-            args = [os.path.expandvars(arg) for arg in shlex.split(match[2] or "")]
-            yield match[1], args, match[3]
+            yield match[1], shlex.split(match[2] or ""), match[3]
 
 
 def documents(lines):
