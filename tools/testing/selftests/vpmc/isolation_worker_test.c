@@ -214,6 +214,38 @@ SCENE(poller_watcher_stands, BY_POLLER, .watched = SAME, .victim = SAME,
 SCENE(poller_victim_counts_the_kernel_watcher_stands, BY_POLLER,
 	.watched = SAME, .victim = KERNEL, .stands = true, .still = true);
 
+/*
+ * After the worker the CPU is idle, with the watcher's address space still
+ * loaded: neither is it loaded again for the watcher. The victim calls before its
+ * loop, so that the worker is wanted when it sleeps.
+ */
+static int victim_that_calls_early(struct player *p)
+{
+	if (open_set(p, p->scene->victim) || start_set(p) || await(p->go) ||
+	    wake(p->done))
+		return 62;
+	code_loop(1000000, 0);
+	run_loop(p);
+	return 0;
+}
+
+static int flush(struct player *p)
+{
+	int none = VHOST_FILE_UNBIND;
+
+	return ioctl(worker, VHOST_SET_LOG_FD, &none);
+}
+
+SCENE(kthread_and_idle, .prepare = start_kthread, .asleep = flush,
+	.victim_body = victim_that_calls_early, .watched = SAME,
+	.victim = SAME);
+SCENE(kthread_and_idle_victim_counts_the_kernel, .prepare = start_kthread,
+	.asleep = flush, .victim_body = victim_that_calls_early,
+	.watched = SAME, .victim = KERNEL, .stands = true, .still = true);
+SCENE(user_worker_and_idle_victim_counts_the_kernel, .prepare = start_task,
+	.asleep = flush, .victim_body = victim_that_calls_early,
+	.watched = SAME, .victim = KERNEL, .stands = true, .still = true);
+
 FIXTURE_SETUP(isolation_worker)
 {
 	self->stage = open_stage(-1);
