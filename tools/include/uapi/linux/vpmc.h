@@ -79,7 +79,8 @@ struct vpmc_slot {
  *		time_shift, computed in 128 bits or in two halves.
  * @time_shift:	See @time_mult.
  * @time_offset: Nanoseconds to add to a converted TSC value to get the
- *		kernel's scheduler clock.
+ *		kernel's scheduler clock, as of the last CONTROL: suspend changes
+ *		it.
  * @reserved0:	Zero.
  * @generation:	Changes whenever anything in the page does, and each time the
  *		owner is put on a CPU.
@@ -184,7 +185,7 @@ enum vpmc_kind {
 #define VPMC_HOLDER_OTHER	2U	/* somebody else: a driver, a hypervisor */
 #define VPMC_HOLDER_PERF	3U	/* perf events */
 #define VPMC_HOLDER_WATCHDOG	4U	/* the hard-lockup watchdog, maybe perf too */
-#define VPMC_HOLDER_TRACE	5U	/* Intel PT, BTS or branch stacks of perf */
+#define VPMC_HOLDER_TRACE	5U	/* Intel PT, by perf or from before boot */
 #define VPMC_HOLDER_REVOKED	6U	/* kernel.vpmc_revoke is 1 */
 
 /**
@@ -274,7 +275,8 @@ struct vpmc_counter {
  * @VPMC_REASON_PMU_WATCHDOG:	The hard-lockup watchdog has the PMU, and perf
  *				may have it too. kernel.nmi_watchdog = 0 stops
  *				the watchdog.
- * @VPMC_REASON_PMU_TRACE:	perf uses Intel PT, BTS or branch stacks.
+ * @VPMC_REASON_PMU_TRACE:	perf uses Intel PT, or PT was on when the kernel
+ *				booted, and then it stays so.
  * @VPMC_REASON_REVOKED:	The administrator keeps the PMU
  *				(kernel.vpmc_revoke = 1).
  */
