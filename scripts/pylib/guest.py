@@ -150,7 +150,8 @@ class Guest:
             raise Refused("COMMAND is empty", 127)
         if "/" in name:
             inside = os.path.normpath(name)
-            if inside.startswith(("/add/", "/proc/", "/dev/", "/out/", "/tmp/")) or \
+            if inside.startswith(("/add/", "/proc/", "/dev/")) or \
+                    (inside.startswith(("/out/", "/tmp/")) and not os.path.exists(name)) or \
                     (os.path.isabs(inside) and self.archive.has(inside)):
                 if inside.startswith("/add/") and not self.archive.has(inside):
                     raise Refused(f"{name}: not among the files that --add brings", 127)
