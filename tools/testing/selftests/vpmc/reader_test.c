@@ -6,6 +6,7 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include "vpmc_test.h"
+#include "printed_read.h"
 #include "disturb.h"
 
 #include <stddef.h>
@@ -13,26 +14,6 @@
 #include <sys/user.h>
 
 #define MAX_N	7
-
-/* What the loop leaves to its user to define. */
-#define barrier()	__asm__ __volatile__("" : : : "memory")
-#define rdtsc()		(turns++, vpmc_rdtsc())
-#define rdpmc(index)	vpmc_rdpmc(index)
-
-/* Returns how many turns the loop took. */
-static __attribute__((__noinline__)) unsigned int
-read_printed(const struct vpmc_page *page, uint64_t *count,
-	     uint64_t *ticks_out)
-{
-	uint64_t generation, ticks;
-	unsigned int i, turns = 0;
-	bool running;
-
-#include "printed_loop.h"
-
-	*ticks_out = ticks;
-	return turns;
-}
 
 /* One read in a process that is traced, and what came of it. */
 struct traced {
