@@ -235,7 +235,7 @@ struct vpmc_info {
  *		A fixed counter is asked for by the event that it counts.
  * @index:	In: RDPMC index of the counter to use, or VPMC_ANY.
  *		READ_CONTROL: the counter that is used.
- * @flags:	Zero.
+ * @flags:	VPMC_COUNTER_* bits. READ_CONTROL: zero.
  * @period:	Zero.
  * @reserved:	Zero.
  */
@@ -247,16 +247,27 @@ struct vpmc_counter {
 	__aligned_u64	reserved;
 };
 
-/* &struct vpmc_control.flags */
+/*
+ * &struct vpmc_counter.flags. PRESERVE: go on from the sum that the counter at
+ * this place of the set had so far, whatever it counted; from zero if there was
+ * none.
+ */
+#define VPMC_COUNTER_PRESERVE	(1U << 0)
+
+/*
+ * &struct vpmc_control.flags. PRESERVE: run time, switches and migrations go on
+ * from where they are.
+ */
 #define VPMC_CONTROL_NEW	(1U << 0)  /* fail if a set is programmed already */
 #define VPMC_CONTROL_STOPPED	(1U << 1)  /* do not start counting */
+#define VPMC_CONTROL_PRESERVE	(1U << 6)
 
 /**
  * enum vpmc_reason - Why CONTROL was refused
  * @VPMC_REASON_NONE:		It was not.
  * @VPMC_REASON_RESERVED_BIT:	@evtsel has a bit that must be zero.
- * @VPMC_REASON_RESERVED_FIELD:	flags, period or reserved of the counter is not
- *				zero.
+ * @VPMC_REASON_RESERVED_FIELD:	flags of the counter has an unknown bit, or
+ *				period or reserved is not zero.
  * @VPMC_REASON_NO_MODE:	Neither USR nor OS is set.
  * @VPMC_REASON_BAD_INDEX:	The processor has no counter @index.
  * @VPMC_REASON_INDEX_TAKEN:	Two counters name one @index.
@@ -317,7 +328,8 @@ enum vpmc_reason {
  * @counter:	The counters.
  *
  * CONTROL replaces the whole set or, on any error, leaves everything as it
- * was. Success clears all sums, run time, switches and migrations.
+ * was. Success clears all sums, run time, switches and migrations but those
+ * that are to be preserved.
  */
 struct vpmc_control {
 	__u32	size;
@@ -364,8 +376,10 @@ struct vpmc_read {
  * The numbers carry no size: each structure begins with its own, so that it
  * can grow. A structure shorter than the kernel's is extended with zeros, a
  * longer one must end in zeros (E2BIG). Unknown flags and reserved fields that
- * are not zero give EINVAL. START, STOP, CLEAR and UNLINK take no argument: it
- * must be zero.
+ * are not zero give EINVAL. START, STOP and UNLINK take no argument: it must be
+ * zero. CLEAR takes a mask of the counters, bit n for element n, whose sums are
+ * to start from zero again; 0 stands for everything: all sums, run time,
+ * switches and migrations.
  *
  * All but INFO need counters (ENOENT). CONTROL, START, STOP, CLEAR and UNLINK
  * need a descriptor that is open for writing (EBADF) and a caller in the

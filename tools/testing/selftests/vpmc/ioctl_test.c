@@ -87,11 +87,11 @@ TEST_F(ioctl, unknown_numbers)
 	}
 }
 
-/* START, STOP, CLEAR and UNLINK take no argument. */
+/* START, STOP and UNLINK take no argument. */
 TEST_F(ioctl, argument_that_must_be_zero)
 {
 	static const unsigned int nr[] = {
-		VPMC_IOC_START, VPMC_IOC_STOP, VPMC_IOC_CLEAR, VPMC_IOC_UNLINK,
+		VPMC_IOC_START, VPMC_IOC_STOP, VPMC_IOC_UNLINK,
 	};
 	struct vpmc_read read = { .size = sizeof(read) };
 	unsigned int i;
@@ -410,7 +410,7 @@ TEST_F(ioctl, reserved_counter_fields)
 {
 	struct vpmc_counter bad = { .evtsel = EV_INSNS, .index = 2 };
 
-	bad.flags = 1;
+	bad.flags = VPMC_COUNTER_PRESERVE << 1;
 	refused(_metadata, self, &bad, -EINVAL, VPMC_REASON_RESERVED_FIELD);
 	bad.flags = 1U << 31;
 	refused(_metadata, self, &bad, -EINVAL, VPMC_REASON_RESERVED_FIELD);

@@ -143,6 +143,37 @@ TEST(read_while_running)
 		  many[1] - few[1]);
 }
 
+/*
+ * Counters of one event that count the kernel too are one moment's in every
+ * READ and after CLEAR, though the kernel's own instructions move them.
+ */
+TEST(kernel_counts_of_one_moment)
+{
+	static const struct choice same[] = {
+		{ EV_KERNEL_INSNS, FIXED(0) }, { EV_KERNEL_INSNS, 0 },
+		{ EV_KERNEL_INSNS, 3 }, {}
+	};
+	struct vpmc_read read;
+	uint64_t last = 0;
+	struct set set;
+	int i;
+
+	ASSERT_EQ(0, set_open(&set, same));
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_START, 0));
+	for (i = 0; i < 50; i++) {
+		if (i == 25) {
+			ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_CLEAR, 0));
+			last = 0;
+		}
+		ASSERT_EQ(0, vpmc_read(set.fd, &read));
+		ASSERT_LT(last, read.sum[0]);
+		ASSERT_EQ(read.sum[0], read.sum[1]);
+		ASSERT_EQ(read.sum[0], read.sum[2]);
+		last = read.sum[0];
+	}
+	set_close(&set);
+}
+
 /* CONTROL that is refused at the end leaves no claim on the PMU. */
 TEST(refused_control_keeps_nothing)
 {

@@ -35,6 +35,8 @@
 #define EV_INSNS	0x100c0ULL
 #define EV_BRANCHES	0x100c4ULL
 #define EV_CYCLES	0x1003cULL
+/* User and kernel mode. */
+#define EV_KERNEL_INSNS	0x300c0ULL
 #define FIXED(n)	(VPMC_RDPMC_FIXED + (n))
 
 #define THREAD_FILE	"/proc/thread-self/perfctr"
