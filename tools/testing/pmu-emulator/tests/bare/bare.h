@@ -61,8 +61,9 @@
 /* The second processor: where it starts and reports, what it writes */
 #define AP_START		0x8000
 #define AP_REPORT		0x9000
-#define AP_GLOBAL_CTRL		5
-#define AP_FIXED_CTR0		0x1234
+#define AP_MSRS			0x9010	/* two registers, */
+#define AP_CONTROL		5	/* and what they get */
+#define AP_COUNTER		0x1234
 
 /* What start.S executes */
 #define SPIN_LOOP_INSNS		4
@@ -81,8 +82,8 @@ typedef uint32_t u32;
 typedef uint64_t u64;
 
 /*
- * What starts and stops the counters: GLOBAL_CTRL, or in version 1, which has
- * none, the event select of the counter that pmu_setup() was called for last.
+ * What starts and stops the counters: GLOBAL_CTRL, or without one the event
+ * select of the counter that pmu_setup() was called for last.
  */
 extern volatile u32 switch_msr;
 
@@ -96,6 +97,8 @@ extern volatile u64 pmi_restart;
 
 /* From the command line: what the CPU must have */
 extern bool want_pmu;
+extern u32 want_amd;		/* number of counters; 0: Intel's PMU */
+extern u32 want_family;		/* AMD's */
 extern u32 want_version;
 extern u32 want_width;
 extern bool want_full;
@@ -106,6 +109,7 @@ void check_eq(const char *name, u64 got, u64 want);
 void done_testing(void);
 
 void test_registers(void);
+void test_amd(void);
 void test_no_pmu(void);
 void test_counting(void);
 void test_interrupts(void);
@@ -121,7 +125,7 @@ static inline u64 ctr_mask(void)
 
 static inline bool has_global(void)
 {
-	return want_version >= 2;
+	return !want_amd && want_version >= 2;
 }
 
 static inline u32 num_fixed(void)
@@ -199,7 +203,16 @@ static inline void apic_write(u32 reg, u32 val)
 /* The MSR of a counter that is named by its bit in GLOBAL_CTRL */
 static inline u32 ctr_msr(u32 ctr)
 {
+	if (want_amd)
+		return want_amd > 4 ? 0xc0010201 + 2 * ctr : 0xc0010004 + ctr;
 	return ctr < FIXED ? MSR_PMC0 + ctr : MSR_FIXED_CTR0 + ctr - FIXED;
+}
+
+static inline u32 evtsel_msr(u32 ctr)
+{
+	if (want_amd)
+		return want_amd > 4 ? 0xc0010200 + 2 * ctr : 0xc0010000 + ctr;
+	return MSR_EVTSEL0 + ctr;
 }
 
 static inline u64 bit(u32 ctr)
@@ -211,8 +224,8 @@ static inline u64 bit(u32 ctr)
 void pmu_clear(void);
 
 /*
- * Let a counter count event in OS mode from value on, when the value that this
- * returns is written to switch_msr.
+ * Let a counter count event, by Intel's name, in OS mode from value on, when the
+ * value that this returns is written to switch_msr.
  */
 u64 pmu_setup(u32 ctr, u32 event, u64 value, bool pmi);
 

@@ -30,7 +30,7 @@ static void do_events(void)
 	for (u32 i = 0; i < RDMSRS; i++)
 		rdmsr(MSR_FIXED_CTRL);
 	for (u32 i = 0; i < WRMSRS; i++)
-		wrmsr(MSR_PMC0 + 3, 0);
+		wrmsr(ctr_msr(3), 0);
 }
 
 /* Start and stop of the counters is one WRMSR that counts: that which stops */
@@ -62,7 +62,7 @@ static void test_events(void)
 		wrmsr(switch_msr, start);
 		do_events();
 		wrmsr(switch_msr, 0);
-		check_eq(events[i].ctr_name, rdmsr(MSR_PMC0), events[i].counted);
+		check_eq(events[i].ctr_name, rdmsr(ctr_msr(0)), events[i].counted);
 	}
 }
 

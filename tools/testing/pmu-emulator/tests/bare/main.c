@@ -2,7 +2,8 @@
 /*
  * A multiboot program that tests the emulated PMU without an operating system
  * and writes TAP to the first serial port.  Command line: version=N width=N
- * full=0|1 pt=0|1, what the CPU must have, or pmu=0.
+ * full=0|1 pt=0|1, what the CPU must have; or amd=4|6, the number of counters,
+ * and family=N; or pmu=0.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -12,6 +13,7 @@
 
 volatile u32 ticks, gp_count;
 bool want_pmu = true;
+u32 want_amd, want_family;
 u32 want_version = 2;
 u32 want_width = 48;
 bool want_full = true;
@@ -131,12 +133,19 @@ void bare_main(const u32 *multiboot)
 	const char *cmdline = multiboot[0] & 4 ? (const char *)multiboot[4] : "";
 
 	want_pmu = option(cmdline, "pmu=", want_pmu);
+	want_amd = option(cmdline, "amd=", want_amd);
+	want_family = option(cmdline, "family=", want_family);
 	want_version = option(cmdline, "version=", want_version);
 	want_width = option(cmdline, "width=", want_width);
 	want_full = option(cmdline, "full=", want_full);
 	want_pt = option(cmdline, "pt=", want_pt);
 	set_up_interrupts();
-	if (want_pmu) {
+	if (want_amd) {
+		test_amd();
+		test_counting();
+		test_interrupts();
+		test_init();
+	} else if (want_pmu) {
 		test_registers();
 		test_counting();
 		test_interrupts();

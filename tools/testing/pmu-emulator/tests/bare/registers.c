@@ -16,9 +16,9 @@ void pmu_clear(void)
 {
 	if (has_global())
 		wrmsr(MSR_GLOBAL_CTRL, 0);
-	for (u32 i = 0; i < NUM_GP; i++) {
-		wrmsr(MSR_EVTSEL0 + i, 0);
-		wrmsr(MSR_PMC0 + i, 0);
+	for (u32 i = 0; i < (want_amd ? want_amd : NUM_GP); i++) {
+		wrmsr(evtsel_msr(i), 0);
+		wrmsr(ctr_msr(i), 0);
 	}
 	if (has_global()) {
 		wrmsr(MSR_FIXED_CTRL, 0);
@@ -29,17 +29,31 @@ void pmu_clear(void)
 	apic_write(APIC_LVTPC, LVT_MASKED);
 }
 
+/* AMD's name of an event, given Intel's */
+static u32 amd_event(u32 event)
+{
+	switch (event & 0xffff) {
+	case EVENT_CYCLES:
+	case EVENT_REF_CYCLES:
+		return (event & ~0xffffu) | 0x76;
+	case EVENT_BRANCHES:
+		return (event & ~0xffffu) | 0xc2;
+	}
+	return event;
+}
+
 u64 pmu_setup(u32 ctr, u32 event, u64 value, bool pmi)
 {
-	u32 evtsel = event | COUNT_OS | (pmi ? EVTSEL_INT : 0);
+	u32 evtsel = (want_amd ? amd_event(event) : event) | COUNT_OS |
+		     (pmi ? EVTSEL_INT : 0);
 
 	wrmsr(ctr_msr(ctr), value & ctr_mask());
 	if (!has_global()) {
-		switch_msr = MSR_EVTSEL0 + ctr;
+		switch_msr = evtsel_msr(ctr);
 		return evtsel;
 	}
 	if (ctr < FIXED)
-		wrmsr(MSR_EVTSEL0 + ctr, evtsel);
+		wrmsr(evtsel_msr(ctr), evtsel);
 	else
 		wrmsr(MSR_FIXED_CTRL, (pmi ? 9ull : 1ull) << (4 * (ctr - FIXED)));
 	return bit(ctr);

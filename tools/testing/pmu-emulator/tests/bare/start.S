@@ -144,17 +144,17 @@ rep_stos:
 ap_code:
 	xor	%ax, %ax
 	mov	%ax, %ds
-	mov	$MSR_GLOBAL_CTRL, %ecx
+	mov	AP_MSRS, %ecx
 	rdmsr
 	mov	%eax, AP_REPORT
-	mov	$MSR_FIXED_CTR0, %ecx
+	mov	AP_MSRS + 4, %ecx
 	rdmsr
 	mov	%eax, AP_REPORT + 4
-	mov	$AP_FIXED_CTR0, %eax
+	mov	$AP_COUNTER, %eax
 	xor	%edx, %edx
 	wrmsr
-	mov	$MSR_GLOBAL_CTRL, %ecx
-	mov	$AP_GLOBAL_CTRL, %eax
+	mov	AP_MSRS, %ecx
+	mov	$AP_CONTROL, %eax
 	wrmsr
 	incl	AP_REPORT + 8
 1:	hlt

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: loops [-g] CPU...
+ * usage: loops [-g SELECT] CPU...
  * One process for each CPU named, pinned to it; those that share a CPU are
  * switched many times. Each counts a loop of its own known length in user mode
- * with mainline's perf driver.  -g: with four general-purpose counters alone.
+ * with mainline's perf driver.  -g: with four general-purpose counters alone;
+ * SELECT is the name of reference cycles there.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -27,9 +28,7 @@ static const struct {
 #define NUM_EVENTS	(sizeof(events) / sizeof(events[0]))
 
 /* perf knows no other name of reference cycles than that of a fixed counter */
-#define GP_REF_CYCLES	0x013c
-
-static bool gp_alone;
+static uint64_t gp_alone;
 
 static struct shared {
 	int ready;
@@ -59,7 +58,7 @@ static uint64_t length(int process)
 static int open_event(uint64_t config, int group)
 {
 	if (gp_alone && config == PERF_COUNT_HW_REF_CPU_CYCLES)
-		return perf_open_raw(GP_REF_CYCLES, USER, group);
+		return perf_open_raw(gp_alone, USER, group);
 	return perf_open(config, USER, 0, group, 0);
 }
 
@@ -123,13 +122,13 @@ int main(int argc, char **argv)
 {
 	int processes;
 
-	if (argc > 1 && !strcmp(argv[1], "-g")) {
-		gp_alone = true;
-		argv++, argc--;
+	if (argc > 2 && !strcmp(argv[1], "-g")) {
+		gp_alone = strtoull(argv[2], NULL, 0);
+		argv += 2, argc -= 2;
 	}
 	processes = argc - 1;
 	if (processes < 1 || processes > MAX_PROCESSES) {
-		fprintf(stderr, "usage: loops [-g] CPU...\n");
+		fprintf(stderr, "usage: loops [-g SELECT] CPU...\n");
 		return 2;
 	}
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,

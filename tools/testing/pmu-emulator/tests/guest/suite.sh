@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# usage: suite.sh full|cpus N|short|version N|pt|off
+# usage: suite.sh full|cpus N|short|version N|amd|amd-short|pt|off
 # Runs in the guest: the programs beside it, one after the other. Each writes
 # TAP with a plan; after it comes a test that it has ended well.
 set -u
@@ -22,7 +22,7 @@ run() {
 hotplug() {
 	echo 0 >/sys/devices/system/cpu/cpu1/online
 	echo 1 >/sys/devices/system/cpu/cpu1/online
-	run loops 1
+	run loops "$@" 1
 }
 
 case $1 in
@@ -49,8 +49,20 @@ short)
 	;;
 version)
 	# version 1 has no fixed counters
-	# shellcheck disable=SC2046 # an argument or none
-	run loops $([ "$2" -gt 1 ] || echo -g) 0
+	# shellcheck disable=SC2046 # two arguments or none
+	run loops $([ "$2" -gt 1 ] || echo -g 0x013c) 0
+	run sampling
+	;;
+amd)
+	# reference cycles are cycles, and with four counters there is no fifth
+	run loops -g 0x0076 0 0 1 1
+	hotplug -g 0x0076
+	run sampling
+	run retire
+	run steps /bin/busybox true
+	;;
+amd-short)
+	run loops -g 0x0076 0
 	run sampling
 	;;
 pt)
