@@ -11,6 +11,15 @@
 
 #define FUNC(name)	.globl name; .type name, @function; .balign 64; name
 
+/* After a system call that is made %r9 times: its results or'ed together. */
+	.macro	next_turn
+	or	%rax, %r10
+	dec	%r9
+	jnz	1b
+	mov	%r10, %rax
+	ret
+	.endm
+
 	.text
 
 /*
@@ -144,11 +153,7 @@ FUNC(code_migrate):
 	mov	%r8, %rdx
 	mov	$__NR_sched_setaffinity, %eax
 	syscall
-	or	%rax, %r10
-	dec	%r9
-	jnz	1b
-	mov	%r10, %rax
-	ret
+	next_turn
 
 /* long code_sleep(const struct timespec *ts, long n): n times nanosleep() */
 FUNC(code_sleep):
@@ -159,11 +164,7 @@ FUNC(code_sleep):
 	xor	%esi, %esi
 	mov	$__NR_nanosleep, %eax
 	syscall
-	or	%rax, %r10
-	dec	%r9
-	jnz	1b
-	mov	%r10, %rax
-	ret
+	next_turn
 
 /*
  * long code_signals(const sigset_t *set, long n): a loop with the signals of

@@ -501,35 +501,39 @@ TEST_F(ioctl, extra_msr)
 		       VPMC_REASON_EXTRA_MSR);
 }
 
-/* The sixth event that no fixed counter counts, where four others are. */
-TEST_F(ioctl, no_counter)
+/* One event, n times, is refused because of that counter. */
+static void times_refused(struct __test_metadata *_metadata,
+			  FIXTURE_DATA(ioctl) *self, uint64_t evtsel,
+			  unsigned int n, uint32_t reason, unsigned int bad)
 {
 	struct vpmc_control control;
+
+	control_init(&control, 0);
+	while (n--)
+		control_add(&control, evtsel, VPMC_ANY);
+	EXPECT_EQ(-ENOSPC, try_control(self, &control));
+	EXPECT_EQ(reason, control.reason);
+	EXPECT_EQ(bad, control.bad_counter);
+}
+
+/* One more than there are counters for it: no fixed counter counts branches. */
+TEST_F(ioctl, no_counter)
+{
 	struct vpmc_info info;
-	unsigned int i;
 
 	ASSERT_EQ(0, vpmc_info(self->set.fd, &info));
-	control_init(&control, 0);
-	for (i = 0; i <= info.nr_gp; i++)
-		control_add(&control, EV_BRANCHES, VPMC_ANY);
-	EXPECT_EQ(-ENOSPC, try_control(self, &control));
-	EXPECT_EQ(VPMC_REASON_NO_COUNTER, control.reason);
-	EXPECT_EQ(info.nr_gp, control.bad_counter);
+	times_refused(_metadata, self, EV_BRANCHES, info.nr_gp + 1,
+		      VPMC_REASON_NO_COUNTER, info.nr_gp);
 }
 
 TEST_F(ioctl, too_many)
 {
-	struct vpmc_control control;
 	struct vpmc_info info;
-	unsigned int i;
+	unsigned int n;
 
 	ASSERT_EQ(0, vpmc_info(self->set.fd, &info));
-	control_init(&control, 0);
-	for (i = 0; i <= info.nr_gp + info.nr_fixed; i++)
-		control_add(&control, EV_INSNS, VPMC_ANY);
-	EXPECT_EQ(-ENOSPC, try_control(self, &control));
-	EXPECT_EQ(VPMC_REASON_TOO_MANY, control.reason);
-	EXPECT_EQ(control.nr_counters, control.bad_counter);
+	n = info.nr_gp + info.nr_fixed + 1;
+	times_refused(_metadata, self, EV_INSNS, n, VPMC_REASON_TOO_MANY, n);
 }
 
 /* For another user than root, with perf's default of paranoia. */

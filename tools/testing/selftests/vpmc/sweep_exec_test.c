@@ -8,24 +8,13 @@
  */
 #include "sweep.h"
 
-static const struct choice mine[] = {
-	{ EV_INSNS, FIXED(0) }, { EV_BRANCHES, 1 }, { EV_INSNS, 2 }, {}
-};
-
-static const struct choice others[] = {
-	{ EV_BRANCHES, 2 }, { EV_INSNS, 1 }, { EV_INSNS, FIXED(0) }, {}
-};
-
 FIXTURE(sweep_exec)
 {
 	struct sweep *s;
-	unsigned long step;
 };
 
 FIXTURE_SETUP(sweep_exec)
 {
-	self->step = atoi(getenv("SWEEP_STEP") ?: "1");
-	ASSERT_LT(0, self->step);
 	self->s = sweep_start(others);
 	ASSERT_NE(NULL, self->s);
 	ASSERT_EQ(0, pin(0));
@@ -79,48 +68,29 @@ static int run_image(struct sweep *s, unsigned long k, struct vpmc_read *read_ou
 	return err;
 }
 
-static void sweep_image(struct __test_metadata *_metadata,
-			FIXTURE_DATA(sweep_exec) *self)
+static int wrong_image(void *arg, unsigned long k)
 {
 	const struct code_count count =
 		code_add(code_add(CODE_MEASURE_HEAD, CODE_ARMED_HEAD),
 			 code_add(CODE_EXEC, CODE_EXEC_FEW));
-	unsigned long k, points = 0;
-	struct sweep *s = self->s;
+	struct sweep *s = arg;
 	struct vpmc_read read;
-	int wrong = 0, errors;
 
-	for (k = 0;; k += self->step) {
-		errors = run_image(s, k, &read);
-		errors += s->error != 0;
-		if (s->fired)
-			errors += sweep_wrong(s, k);
-		errors += read.nr_counters != 3 ||
-			  read.sum[0] != count.insns ||
-			  read.sum[1] != count.branches ||
-			  read.sum[2] != count.insns;
-		if (errors)
-			fprintf(stderr, "# %s at %lu, %#lx: %llu of %llu\n",
-				disturbance_name[s->what], k, s->at.pc,
-				(unsigned long long)read.sum[0],
-				(unsigned long long)count.insns);
-		wrong += errors != 0;
-		points += s->fired;
-		if (!s->fired || wrong > 5)
-			break;
-	}
-	TH_LOG("%s: %lu instructions, disturbed at %lu, %d mismatches",
-	       disturbance_name[s->what], s->at.count, points, wrong);
-	EXPECT_EQ(0, wrong);
-	EXPECT_LE(s->at.count, k);
-	EXPECT_GT(s->at.count + self->step, k);
-	EXPECT_LT(20, points);
+	if (run_image(s, k, &read))
+		return 1;
+	if (read.nr_counters == 3 && read.sum[0] == count.insns &&
+	    read.sum[1] == count.branches && read.sum[2] == count.insns)
+		return 0;
+	fprintf(stderr, "# %llu of %llu instructions\n",
+		(unsigned long long)read.sum[0],
+		(unsigned long long)count.insns);
+	return 1;
 }
 
 TEST_F(sweep_exec, exec)
 {
 	for (self->s->what = INTERRUPT; self->s->what <= MIGRATE; self->s->what++)
-		sweep_image(_metadata, self);
+		sweep_all(_metadata, self->s, sweep_step(), wrong_image, self->s);
 }
 
 TEST_HARNESS_MAIN

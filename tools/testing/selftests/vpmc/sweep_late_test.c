@@ -11,45 +11,32 @@
 /* More than from the start value to zero, and less than once more. */
 #define TURNS	(1 << 18 | 1 << 10)
 
-static const struct choice mine[] = {
-	{ EV_INSNS, FIXED(0) }, { EV_BRANCHES, 1 }, { EV_INSNS, 2 }, {}
-};
-
-static const struct choice others[] = {
-	{ EV_BRANCHES, 2 }, { EV_INSNS, 1 }, { EV_INSNS, FIXED(0) }, {}
-};
-
 FIXTURE(late)
 {
 	struct sweep *s;
-	struct set set;
-	struct partner *partner;
 };
+
+static struct sweep *start_late(struct __test_metadata *_metadata)
+{
+	struct sweep *s = sweep_start_kernel();
+	struct vpmc_info info;
+
+	ASSERT_NE(NULL, s);
+	ASSERT_EQ(0, vpmc_info(s->fd, &info));
+	ASSERT_EQ(20, info.width);
+	s->what = LATE;
+	return s;
+}
 
 FIXTURE_SETUP(late)
 {
-	struct vpmc_info info;
-
-	self->s = sweep_start(others);
-	ASSERT_NE(NULL, self->s);
-	ASSERT_EQ(0, pin(0));
-	ASSERT_EQ(0, set_fifo(10));
-	ASSERT_LT(0, sweep_kernel_ranges());
-	ASSERT_EQ(0, set_open(&self->set, mine));
-	ASSERT_EQ(0, vpmc_info(self->set.fd, &info));
-	ASSERT_EQ(20, info.width);
-	self->s->what = LATE;
+	self->s = start_late(_metadata);
 }
 
 FIXTURE_TEARDOWN(late)
 {
-	set_close(&self->set);
-	if (self->partner)
-		EXPECT_EQ(0, stop_partner(self->partner));
 	EXPECT_EQ(0, sweep_stop(self->s));
 }
-
-typedef int (*late_fn)(struct sweep *s, struct set *set, unsigned long k);
 
 /* Interrupts of ours on CPU 0, so far. */
 static unsigned long interrupts(void)
@@ -66,100 +53,92 @@ static unsigned long interrupts(void)
 	return n;
 }
 
-static void sweep_late(struct __test_metadata *_metadata,
-		       FIXTURE_DATA(late) *self, late_fn run,
-		       struct code_count count)
+typedef int (*late_fn)(struct sweep *s, unsigned long k);
+
+struct late {
+	struct sweep *s;
+	late_fn run;
+	struct code_count count;
+};
+
+static int wrong_late(void *arg, unsigned long k)
 {
-	unsigned long k, came, before = interrupts();
-	struct sweep *s = self->s;
-	int wrong = 0, errors;
+	struct late *late = arg;
+	struct sweep *s = late->s;
+	int errors = late->run(s, k) != 0;
 	struct vpmc_read read;
 
-	for (k = 0;; k++) {
-		errors = run(s, &self->set, k) != 0;
-		errors += sweep_wrong(s, k);
-		errors += vpmc_read(self->set.fd, &read) ||
-			  wrong_sums(&self->set, &read, count);
-		errors += self->partner && partner_wrong(self->partner);
-		if (errors)
-			fprintf(stderr, "# at instruction %lu, %#lx\n", k,
-				s->at.pc);
-		wrong += errors != 0;
-		if (!s->fired || wrong > 5)
-			break;
-	}
-	came = interrupts() - before;
-	TH_LOG("%lu instructions, disturbed at %lu, %lu interrupts, %d mismatches",
-	       s->at.count, k, came, wrong);
-	EXPECT_EQ(0, wrong);
-	EXPECT_EQ(k, s->at.count);
-	EXPECT_LT(20, k);
-	EXPECT_LT(k, came);
+	errors += vpmc_read(s->set.fd, &read) ||
+		  wrong_sums(&s->set, &read, late->count);
+	return errors + (s->partner && partner_wrong(s->partner));
+}
+
+static void sweep_late(struct __test_metadata *_metadata, struct sweep *s,
+		       late_fn run, struct code_count count)
+{
+	struct late late = { s, run, count };
+	unsigned long came = interrupts();
+
+	sweep_all(_metadata, s, sweep_step(), wrong_late, &late);
+	came = interrupts() - came;
+	TH_LOG("%lu interrupts", came);
+	EXPECT_LT(s->at.count / sweep_step(), came);
 }
 
 /* The switch, away and back. */
-static int run_yield(struct sweep *s, struct set *set, unsigned long k)
+static int run_yield(struct sweep *s, unsigned long k)
 {
-	int err = vpmc_ioctl(set->fd, VPMC_IOC_CLEAR, 0);
+	int err = vpmc_ioctl(s->set.fd, VPMC_IOC_CLEAR, 0);
 
-	return (err || sweep_body(s, set, k, code_yield, 1, TURNS)) ? 1 : 0;
+	return (err || sweep_body(s, &s->set, k, code_yield, 1, TURNS)) ? 1 : 0;
 }
 
-static void sweep_yield(struct __test_metadata *_metadata,
-			FIXTURE_DATA(late) *self, bool process,
-			const struct choice *choice)
+FIXTURE(late_switch)
 {
-	self->partner = start_partner(process, choice);
-	ASSERT_NE(NULL, self->partner);
-	sweep_late(_metadata, self, run_yield,
+	struct sweep *s;
+};
+
+PARTNERS(late_switch);
+
+FIXTURE_SETUP(late_switch)
+{
+	self->s = start_late(_metadata);
+	self->s->partner = start_partner(variant->process, variant->choice);
+	ASSERT_NE(NULL, self->s->partner);
+}
+
+FIXTURE_TEARDOWN(late_switch)
+{
+	EXPECT_EQ(0, sweep_stop(self->s));
+}
+
+TEST_F(late_switch, away_and_back)
+{
+	sweep_late(_metadata, self->s, run_yield,
 		   code_add(code_add(CODE_MEASURE, CODE_ARMED),
 			    CODE_YIELD(1, TURNS)));
 }
 
-TEST_F(late, switch_to_thread)
+static int run_stop(struct sweep *s, unsigned long k)
 {
-	sweep_yield(_metadata, self, false, NULL);
-}
-
-TEST_F(late, switch_to_process)
-{
-	sweep_yield(_metadata, self, true, NULL);
-}
-
-TEST_F(late, switch_to_counting_thread)
-{
-	sweep_yield(_metadata, self, false, mine);
-}
-
-TEST_F(late, switch_to_counting_process)
-{
-	sweep_yield(_metadata, self, true, mine);
-}
-
-TEST_F(late, switch_to_process_counting_others)
-{
-	sweep_yield(_metadata, self, true, others);
-}
-
-static int run_stop(struct sweep *s, struct set *set, unsigned long k)
-{
-	int err = vpmc_ioctl(set->fd, VPMC_IOC_CLEAR, 0);
+	int err = vpmc_ioctl(s->set.fd, VPMC_IOC_CLEAR, 0);
 
 	err = err ?: sweep_arm(s, k);
-	err = err ?: set_measure(set, code_loop, TURNS, 0);
+	err = err ?: set_measure(&s->set, code_loop, TURNS, 0);
 	sweep_disarm(s);
 	return err;
 }
 
 TEST_F(late, start_stop)
 {
-	sweep_late(_metadata, self, run_stop,
+	sweep_late(_metadata, self->s, run_stop,
 		   code_add(CODE_MEASURE, CODE_LOOP(TURNS)));
 }
 
 /* With the set goes the PMU; the interrupt perhaps comes after that. */
-static int run_unlink(struct sweep *s, struct set *set, unsigned long k)
+static int run_unlink(struct sweep *s, unsigned long k)
 {
+	struct set *set = &s->set;
 	int err;
 
 	set_close(set);
@@ -173,7 +152,7 @@ static int run_unlink(struct sweep *s, struct set *set, unsigned long k)
 
 TEST_F(late, unlink)
 {
-	sweep_late(_metadata, self, run_unlink,
+	sweep_late(_metadata, self->s, run_unlink,
 		   code_add(CODE_MEASURE, CODE_LOOP(TURNS)));
 }
 

@@ -31,12 +31,12 @@ static long read_body(long arg, long unused)
 FIXTURE(sweep_read)
 {
 	struct sweep *s;
-	struct set set;
 	const struct choice *mine;
 	unsigned int n;
 	struct result base;	/* undisturbed */
 	uint64_t head;		/* instructions before the loop */
 	uint64_t turn;		/* instructions in one turn, once known */
+	unsigned int again;	/* times that it took more than one */
 };
 
 FIXTURE_VARIANT(sweep_read)
@@ -55,14 +55,10 @@ FIXTURE_VARIANT_ADD(sweep_read, five)
 		  { EV_INSNS, 0 }, { EV_INSNS, 1 } },
 };
 
-static const struct choice others[] = {
-	{ EV_BRANCHES, 2 }, { EV_INSNS, 1 }, { EV_INSNS, FIXED(0) }, {}
-};
-
 /* Once, disturbed at the k-th instruction. */
-static int run(struct sweep *s, struct set *set, unsigned long k,
-	       struct result *result)
+static int run(struct sweep *s, unsigned long k, struct result *result)
 {
+	struct set *set = &s->set;
 	int err = pin(0);
 
 	memset(result, 0, sizeof(*result));
@@ -86,16 +82,16 @@ FIXTURE_SETUP(sweep_read)
 	self->mine = variant->mine;
 	while (variant->mine[self->n].evtsel)
 		self->n++;
-	ASSERT_EQ(0, set_open(&self->set, variant->mine));
+	ASSERT_EQ(0, set_open(&self->s->set, variant->mine));
 	self->s->tid = my_tid();
-	self->s->fd = self->set.fd;
+	self->s->fd = self->s->set.fd;
 
 	/* READ before the first instruction, and nothing at all. */
 	self->s->what = READ;
-	ASSERT_EQ(0, run(self->s, &self->set, 0, &self->base));
+	ASSERT_EQ(0, run(self->s, 0, &self->base));
 	ASSERT_TRUE(self->s->fired);
 	self->head = self->s->read.sum[0];
-	ASSERT_EQ(0, run(self->s, &self->set, ~0UL, &self->base));
+	ASSERT_EQ(0, run(self->s, ~0UL, &self->base));
 	ASSERT_FALSE(self->s->fired);
 	ASSERT_EQ(1, self->base.turns);
 	ASSERT_LT(self->head, self->base.count[0]);
@@ -103,7 +99,6 @@ FIXTURE_SETUP(sweep_read)
 
 FIXTURE_TEARDOWN(sweep_read)
 {
-	set_close(&self->set);
 	EXPECT_EQ(0, sweep_stop(self->s));
 }
 
@@ -185,43 +180,41 @@ static int wrong_result(FIXTURE_DATA(sweep_read) *self, struct result *result,
 	return wrong_running(self, result);
 }
 
+static int wrong_loop(void *arg, unsigned long k)
+{
+	FIXTURE_DATA(sweep_read) *self = arg;
+	struct sweep *s = self->s;
+	struct result result;
+	int errors;
+
+	errors = run(s, k, &result) != 0;
+	errors += wrong_result(self, &result, k);
+	if (errors)
+		fprintf(stderr, "# %u turns, %llu, sum %llu\n", result.turns,
+			(unsigned long long)result.count[0],
+			(unsigned long long)result.read.sum[0]);
+	if (s->what == REVOKE) {
+		errors += write_file(REVOKE_FILE, "0");
+		errors += set_program(&s->set, self->mine);
+	}
+	self->again += result.turns > 1;
+	return errors;
+}
+
+/* The loop is short: each instruction, however slow the kernel is. */
 static void sweep_loop(struct __test_metadata *_metadata,
 		       FIXTURE_DATA(sweep_read) *self)
 {
-	unsigned int again = 0;
-	struct result result;
-	int wrong = 0, errors;
-	unsigned long k;
+	struct sweep *s = self->s;
 
-	for (k = 0;; k++) {
-		errors = run(self->s, &self->set, k, &result) != 0;
-		errors += sweep_wrong(self->s, k);
-		errors += wrong_result(self, &result, k);
-		if (errors)
-			fprintf(stderr, "# %s at %lu: %u turns, %llu, sum %llu\n",
-				disturbance_name[self->s->what], k, result.turns,
-				(unsigned long long)result.count[0],
-				(unsigned long long)result.read.sum[0]);
-		if (self->s->what == REVOKE) {
-			errors += write_file(REVOKE_FILE, "0");
-			errors += set_program(&self->set, self->mine);
-		}
-		wrong += errors != 0;
-		again += result.turns > 1;
-		if (!self->s->fired || wrong > 5)
-			break;
-	}
-	TH_LOG("%s: %lu instructions, disturbed at %lu, %u retries, %d mismatches",
-	       disturbance_name[self->s->what], self->s->at.count, k, again,
-	       wrong);
-	EXPECT_EQ(0, wrong);
-	EXPECT_EQ(k, self->s->at.count);
-	EXPECT_LT(20, k);
-	if (self->s->what == PREEMPT || self->s->what == MIGRATE) {
-		EXPECT_LT(k / 2, again);
-		EXPECT_GT(k, again);
-	} else if (self->s->what == INTERRUPT || self->s->what == READ) {
-		EXPECT_EQ(0, again);
+	self->again = 0;
+	sweep_all(_metadata, s, 1, wrong_loop, self);
+	TH_LOG("%u retries", self->again);
+	if (s->what == PREEMPT || s->what == MIGRATE) {
+		EXPECT_LT(s->at.count / 2, self->again);
+		EXPECT_GT(s->at.count, self->again);
+	} else if (s->what == INTERRUPT || s->what == READ) {
+		EXPECT_EQ(0, self->again);
 	}
 }
 

@@ -10,12 +10,10 @@
 
 #define TURNS	40
 
-static const struct choice mine[] = {
-	{ EV_INSNS, FIXED(0) }, { EV_BRANCHES, 1 }, { EV_INSNS, 2 }, {}
-};
-
 /* From START to the first read() in code_serve(). */
 #define ASLEEP	code_add(CODE_MEASURE_HEAD, CODE_COUNT(7, 0))
+/* And to the second one. */
+#define SERVED	code_add(ASLEEP, CODE_SERVE(TURNS))
 
 /* The other thread: new each time. */
 struct sleeper {
@@ -105,12 +103,16 @@ static int sleeper_stop(struct sleeper *sleeper)
 struct command {
 	unsigned int nr;
 	struct code_count without, with;
+	struct sweep *s;
+	struct sleeper *sleeper;
 };
 
-static int wrong_command(const struct command *command, struct sweep *s,
-			 struct sleeper *sleeper, unsigned long k)
+static int wrong_command(void *arg, unsigned long k)
 {
 	struct vpmc_read own = { .size = sizeof(own) }, *sums = &own, now;
+	const struct command *command = arg;
+	struct sleeper *sleeper = command->sleeper;
+	struct sweep *s = command->s;
 	int err;
 
 	if (sleeper_start(sleeper))
@@ -137,61 +139,33 @@ static int wrong_command(const struct command *command, struct sweep *s,
 }
 
 static void sweep_command(struct __test_metadata *_metadata,
-			  FIXTURE_DATA(remote) *self,
-			  const struct command *command)
+			  FIXTURE_DATA(remote) *self, unsigned int nr,
+			  struct code_count without, struct code_count with)
 {
-	struct sweep *s = self->s;
-	int wrong = 0, errors;
-	unsigned long k;
+	struct command command = { nr, without, with, self->s, self->sleeper };
 
-	for (k = 0;; k++) {
-		errors = wrong_command(command, s, self->sleeper, k);
-		errors += sweep_wrong(s, k);
-		wrong += errors != 0;
-		if (!s->fired || wrong > 5)
-			break;
-	}
-	TH_LOG("%lu instructions, disturbed at %lu, %d mismatches", s->at.count,
-	       k, wrong);
-	EXPECT_EQ(0, wrong);
-	EXPECT_EQ(k, s->at.count);
-	EXPECT_LT(20, k);
+	sweep_all(_metadata, self->s, sweep_step(), wrong_command, &command);
 }
 
 TEST_F(remote, read)
 {
-	const struct command command = {
-		VPMC_IOC_READ, ASLEEP, code_add(ASLEEP, CODE_SERVE(TURNS))
-	};
-
-	sweep_command(_metadata, self, &command);
+	sweep_command(_metadata, self, VPMC_IOC_READ, ASLEEP, SERVED);
 }
 
 TEST_F(remote, stop)
 {
-	const struct command command = {
-		VPMC_IOC_STOP, ASLEEP, code_add(ASLEEP, CODE_SERVE(TURNS))
-	};
-
-	sweep_command(_metadata, self, &command);
+	sweep_command(_metadata, self, VPMC_IOC_STOP, ASLEEP, SERVED);
 }
 
 TEST_F(remote, clear)
 {
-	const struct command command = {
-		VPMC_IOC_CLEAR, { 0, 0 }, CODE_SERVE(TURNS)
-	};
-
-	sweep_command(_metadata, self, &command);
+	sweep_command(_metadata, self, VPMC_IOC_CLEAR, CODE_COUNT(0, 0),
+		      CODE_SERVE(TURNS));
 }
 
 TEST_F(remote, unlink)
 {
-	const struct command command = {
-		VPMC_IOC_UNLINK, ASLEEP, code_add(ASLEEP, CODE_SERVE(TURNS))
-	};
-
-	sweep_command(_metadata, self, &command);
+	sweep_command(_metadata, self, VPMC_IOC_UNLINK, ASLEEP, SERVED);
 }
 
 TEST_HARNESS_MAIN

@@ -7,39 +7,19 @@
  */
 #include "sweep.h"
 
-static const struct choice mine[] = {
-	{ EV_INSNS, FIXED(0) }, { EV_BRANCHES, 1 }, { EV_INSNS, 2 }, {}
-};
-
-/* What the urgent thread counts, in the same counters. */
-static const struct choice others[] = {
-	{ EV_BRANCHES, 2 }, { EV_INSNS, 1 }, { EV_INSNS, FIXED(0) }, {}
-};
-
 FIXTURE(sweep)
 {
 	struct sweep *s;
-	struct set set;
-	struct partner *partner;
 };
 
 FIXTURE_SETUP(sweep)
 {
-	self->s = sweep_start(others);
+	self->s = sweep_start_kernel();
 	ASSERT_NE(NULL, self->s);
-	ASSERT_EQ(0, pin(0));
-	ASSERT_EQ(0, set_fifo(10));
-	ASSERT_LT(0, sweep_kernel_ranges());
-	ASSERT_EQ(0, set_open(&self->set, mine));
-	self->s->tid = my_tid();
-	self->s->fd = self->set.fd;
 }
 
 FIXTURE_TEARDOWN(sweep)
 {
-	set_close(&self->set);
-	if (self->partner)
-		EXPECT_EQ(0, stop_partner(self->partner));
 	EXPECT_EQ(0, sweep_stop(self->s));
 }
 
@@ -47,7 +27,7 @@ FIXTURE_TEARDOWN(sweep)
  * Runs something once, disturbed at the k-th instruction, after which the set
  * does not count. Returns the number of errors, apart from the sums.
  */
-typedef int (*scenario_fn)(struct sweep *s, struct set *set, unsigned long k);
+typedef int (*scenario_fn)(struct sweep *s, unsigned long k);
 
 struct scenario {
 	scenario_fn run;
@@ -56,6 +36,7 @@ struct scenario {
 	bool any;			/* READ may say something else */
 	bool locks;			/* others wait until it is elsewhere */
 	unsigned int without;		/* mask of disturbances */
+	struct sweep *s;
 };
 
 static bool sums_are(const struct vpmc_read *sums, struct code_count count)
@@ -97,15 +78,15 @@ static bool sums_are_right(const struct scenario *scenario,
 	return false;
 }
 
-static int wrong_sums_of(const struct scenario *scenario, struct sweep *s,
-			 struct set *set)
+static int wrong_sums_of(const struct scenario *scenario)
 {
+	struct sweep *s = scenario->s;
 	bool commanded = s->fired && (s->what == STOP || s->what == START ||
 				      s->what == REVOKE);
 	struct vpmc_read now;
 	int wrong = 0;
 
-	if (vpmc_read(set->fd, &now))
+	if (vpmc_read(s->set.fd, &now))
 		return 1;
 	if (s->fired && s->what == REVOKE)
 		wrong += now.state != VPMC_STATE_REVOKED;
@@ -115,46 +96,34 @@ static int wrong_sums_of(const struct scenario *scenario, struct sweep *s,
 	return wrong;
 }
 
-static void sweep_one(struct __test_metadata *_metadata,
-		      FIXTURE_DATA(sweep) *self,
-		      const struct scenario *scenario)
+static int wrong_scenario(void *arg, unsigned long k)
 {
-	struct sweep *s = self->s;
-	int wrong = 0, errors;
-	unsigned long k;
+	const struct scenario *scenario = arg;
+	struct sweep *s = scenario->s;
+	int errors = scenario->run(s, k);
 
-	for (k = 0;; k++) {
-		errors = scenario->run(s, &self->set, k);
-		errors += sweep_wrong(s, k);
-		errors += wrong_sums_of(scenario, s, &self->set);
-		errors += pin(0) != 0;
-		if (s->what == REVOKE) {
-			errors += write_file(REVOKE_FILE, "0") != 0;
-			errors += set_program(&self->set, mine) != 0;
-		}
-		if (self->partner)
-			errors += partner_wrong(self->partner);
-		if (errors)
-			fprintf(stderr, "# %s at instruction %lu, %#lx\n",
-				disturbance_name[s->what], k, s->at.pc);
-		wrong += errors != 0;
-		if (!s->fired || wrong > 5)
-			break;
+	errors += wrong_sums_of(scenario);
+	errors += pin(0) != 0;
+	if (s->what == REVOKE) {
+		errors += write_file(REVOKE_FILE, "0") != 0;
+		errors += set_program(&s->set, mine) != 0;
 	}
-	TH_LOG("%s: %lu instructions, disturbed at %lu, %d mismatches",
-	       disturbance_name[s->what], s->at.count, k, wrong);
-	EXPECT_EQ(0, wrong);
-	EXPECT_EQ(k, s->at.count);
-	EXPECT_LT(20, k);
+	return errors + (s->partner && partner_wrong(s->partner));
 }
 
-static void sweep_scenario(struct __test_metadata *_metadata,
-			   FIXTURE_DATA(sweep) *self,
-			   const struct scenario *scenario)
+static void sweep_one(struct __test_metadata *_metadata, struct sweep *s,
+		      struct scenario scenario)
 {
-	for (self->s->what = 0; self->s->what < NR_DISTURBANCES; self->s->what++)
-		if (!(scenario->without & 1 << self->s->what))
-			sweep_one(_metadata, self, scenario);
+	scenario.s = s;
+	sweep_all(_metadata, s, sweep_step(), wrong_scenario, &scenario);
+}
+
+static void sweep_scenario(struct __test_metadata *_metadata, struct sweep *s,
+			   struct scenario scenario)
+{
+	for (s->what = 0; s->what < NR_DISTURBANCES; s->what++)
+		if (!(scenario.without & 1 << s->what))
+			sweep_one(_metadata, s, scenario);
 }
 
 /* To the body in code_measure() with code_armed(). */
@@ -162,22 +131,22 @@ static void sweep_scenario(struct __test_metadata *_metadata,
 				 CODE_COUNT((i), (b)))
 #define BODY(count)	code_add(code_add(CODE_MEASURE, CODE_ARMED), (count))
 
-static int run_body(struct sweep *s, struct set *set, unsigned long k,
-		    code_fn body, long a, long b)
+static int run_body(struct sweep *s, unsigned long k, code_fn body, long a,
+		    long b)
 {
-	int err = vpmc_ioctl(set->fd, VPMC_IOC_CLEAR, 0);
+	int err = vpmc_ioctl(s->set.fd, VPMC_IOC_CLEAR, 0);
 
-	err = err || sweep_body(s, set, k, body, a, b);
+	err = err || sweep_body(s, &s->set, k, body, a, b);
 	/* STOP has found nothing to stop. */
 	return err && !(s->what == REVOKE && s->fired);
 }
 
 /* Away and back, by a sleep: idle in between. */
-static int run_sleep(struct sweep *s, struct set *set, unsigned long k)
+static int run_sleep(struct sweep *s, unsigned long k)
 {
 	static const struct timespec ts = { .tv_nsec = 1000 };
 
-	return run_body(s, set, k, code_sleep, (long)&ts, 1);
+	return run_body(s, k, code_sleep, (long)&ts, 1);
 }
 
 TEST_F(sweep, sleep)
@@ -189,56 +158,46 @@ TEST_F(sweep, sleep)
 		.at = { HEAD(7, 0), HEAD(7, 0) },
 	};
 
-	sweep_scenario(_metadata, self, &scenario);
+	sweep_scenario(_metadata, self->s, scenario);
 }
 
 /* Away and back, by a yield: another thread of the same urgency in between. */
-static int run_yield(struct sweep *s, struct set *set, unsigned long k)
+static int run_yield(struct sweep *s, unsigned long k)
 {
-	return run_body(s, set, k, code_yield, 1, 1);
+	return run_body(s, k, code_yield, 1, 1);
 }
 
-/* With a partner, thread or process, that counts or does not. */
-static void sweep_yield(struct __test_metadata *_metadata,
-			FIXTURE_DATA(sweep) *self, bool process,
-			const struct choice *choice)
+FIXTURE(sweep_yield)
+{
+	struct sweep *s;
+};
+
+PARTNERS(sweep_yield);
+
+FIXTURE_SETUP(sweep_yield)
+{
+	self->s = sweep_start_kernel();
+	ASSERT_NE(NULL, self->s);
+	self->s->partner = start_partner(variant->process, variant->choice);
+	ASSERT_NE(NULL, self->s->partner);
+}
+
+FIXTURE_TEARDOWN(sweep_yield)
+{
+	EXPECT_EQ(0, sweep_stop(self->s));
+}
+
+TEST_F(sweep_yield, away_and_back)
 {
 	const struct scenario scenario = {
 		.run = run_yield,
 		.count = BODY(CODE_YIELD(1, 1)),
 		.at = { HEAD(5, 1), HEAD(5, 1) },
 		/* without another set there is nothing to disturb */
-		.without = choice ? 0 : 1 << START,
+		.without = variant->choice ? 0 : 1 << START,
 	};
 
-	self->partner = start_partner(process, choice);
-	ASSERT_NE(NULL, self->partner);
-	sweep_scenario(_metadata, self, &scenario);
-}
-
-TEST_F(sweep, yield_to_thread)
-{
-	sweep_yield(_metadata, self, false, NULL);
-}
-
-TEST_F(sweep, yield_to_process)
-{
-	sweep_yield(_metadata, self, true, NULL);
-}
-
-TEST_F(sweep, yield_to_counting_thread)
-{
-	sweep_yield(_metadata, self, false, mine);
-}
-
-TEST_F(sweep, yield_to_counting_process)
-{
-	sweep_yield(_metadata, self, true, mine);
-}
-
-TEST_F(sweep, yield_to_process_counting_others)
-{
-	sweep_yield(_metadata, self, true, others);
+	sweep_scenario(_metadata, self->s, scenario);
 }
 
 /*
@@ -255,7 +214,7 @@ TEST_F(sweep, revoked_in_sleep)
 
 	ASSERT_EQ(0, stop_urgent(&self->s->urgent));
 	self->s->what = REVOKE;
-	sweep_one(_metadata, self, &scenario);
+	sweep_one(_metadata, self->s, scenario);
 }
 
 TEST_F(sweep, revoked_in_yield)
@@ -267,17 +226,17 @@ TEST_F(sweep, revoked_in_yield)
 	};
 
 	ASSERT_EQ(0, stop_urgent(&self->s->urgent));
-	self->partner = start_partner(true, NULL);
-	ASSERT_NE(NULL, self->partner);
+	self->s->partner = start_partner(true, NULL);
+	ASSERT_NE(NULL, self->s->partner);
 	self->s->what = REVOKE;
-	sweep_one(_metadata, self, &scenario);
+	sweep_one(_metadata, self->s, scenario);
 }
 
 /* READ of its own. */
-static int run_read(struct sweep *s, struct set *set, unsigned long k)
+static int run_read(struct sweep *s, unsigned long k)
 {
 	struct vpmc_read read = { .size = sizeof(read) };
-	int err = run_body(s, set, k, code_read, set->fd, (long)&read);
+	int err = run_body(s, k, code_read, s->set.fd, (long)&read);
 
 	/* Stopped at the same place at which it is read. */
 	return err || !sums_are(&read, s->what == START ? CODE_COUNT(0, 0) :
@@ -293,13 +252,13 @@ TEST_F(sweep, read)
 		.at = { HEAD(4, 0), HEAD(4, 0) },
 	};
 
-	sweep_scenario(_metadata, self, &scenario);
+	sweep_scenario(_metadata, self->s, scenario);
 }
 
 /* The page comes and goes, and with it RDPMC. */
-static int run_map(struct sweep *s, struct set *set, unsigned long k)
+static int run_map(struct sweep *s, unsigned long k)
 {
-	return run_body(s, set, k, code_map, set->fd, 0);
+	return run_body(s, k, code_map, s->set.fd, 0);
 }
 
 TEST_F(sweep, map)
@@ -311,21 +270,21 @@ TEST_F(sweep, map)
 		.at = { HEAD(8, 0), HEAD(13, 0) },
 	};
 
-	ASSERT_EQ(0, munmap(self->set.page, PAGE));
-	self->set.page = NULL;
-	sweep_scenario(_metadata, self, &scenario);
+	ASSERT_EQ(0, munmap(self->s->set.page, PAGE));
+	self->s->set.page = NULL;
+	sweep_scenario(_metadata, self->s, scenario);
 }
 
 /*
  * Commands by the thread itself. What another thread's READ says is what it was
  * before, or, if it had to wait for the command's end, what it is later.
  */
-static int run_start_stop(struct sweep *s, struct set *set, unsigned long k)
+static int run_start_stop(struct sweep *s, unsigned long k)
 {
-	int err = vpmc_ioctl(set->fd, VPMC_IOC_CLEAR, 0);
+	int err = vpmc_ioctl(s->set.fd, VPMC_IOC_CLEAR, 0);
 
 	err = err ?: sweep_arm(s, k);
-	err = err ?: set_measure(set, code_nothing, 0, 0);
+	err = err ?: set_measure(&s->set, code_nothing, 0, 0);
 	sweep_disarm(s);
 	return err != 0;
 }
@@ -340,15 +299,15 @@ TEST_F(sweep, start_stop)
 		.without = 1 << START,
 	};
 
-	sweep_scenario(_metadata, self, &scenario);
+	sweep_scenario(_metadata, self->s, scenario);
 }
 
-static int run_clear(struct sweep *s, struct set *set, unsigned long k)
+static int run_clear(struct sweep *s, unsigned long k)
 {
-	int err = vpmc_ioctl(set->fd, VPMC_IOC_START, 0);
+	int err = vpmc_ioctl(s->set.fd, VPMC_IOC_START, 0);
 
 	err = err ?: sweep_arm(s, k);
-	err = err ?: code_measure(set->fd, VPMC_IOC_CLEAR, VPMC_IOC_STOP,
+	err = err ?: code_measure(s->set.fd, VPMC_IOC_CLEAR, VPMC_IOC_STOP,
 				  code_nothing, 0, 0);
 	sweep_disarm(s);
 	return err != 0;
@@ -365,19 +324,20 @@ TEST_F(sweep, clear)
 		.without = 1 << START,
 	};
 
-	sweep_scenario(_metadata, self, &scenario);
+	sweep_scenario(_metadata, self->s, scenario);
 }
 
 /* From one selection to another. */
-static int run_control(struct sweep *s, struct set *set, unsigned long k)
+static int run_control(struct sweep *s, unsigned long k)
 {
+	struct set *set = &s->set;
 	int i, err = set_program(set, others);
 
 	control_init(&set->control, 0);
 	for (i = 0; mine[i].evtsel; i++)
 		control_add(&set->control, mine[i].evtsel, mine[i].index);
 	err = err ?: sweep_arm(s, k);
-	err = err ?: code_control(set->fd, &set->control, 10);
+	err = err ?: code_control(s->set.fd, &set->control, 10);
 	sweep_disarm(s);
 	return err != 0;
 }
@@ -392,20 +352,21 @@ TEST_F(sweep, control)
 		.without = 1 << START,
 	};
 
-	sweep_scenario(_metadata, self, &scenario);
+	sweep_scenario(_metadata, self->s, scenario);
 }
 
 /* The last set goes, and with it the PMU. */
-static int run_unlink(struct sweep *s, struct set *set, unsigned long k)
+static int run_unlink(struct sweep *s, unsigned long k)
 {
+	struct set *set = &s->set;
 	int err;
 
 	set_close(set);
 	err = set_open(set, mine);
-	s->fd = set->fd;
+	s->fd = s->set.fd;
 	s->ends = true;
 	err = err ?: sweep_arm(s, k);
-	err = err ?: code_measure(set->fd, VPMC_IOC_START, VPMC_IOC_UNLINK,
+	err = err ?: code_measure(s->set.fd, VPMC_IOC_START, VPMC_IOC_UNLINK,
 				  code_nothing, 0, 0);
 	sweep_disarm(s);
 	return err != 0;
@@ -421,13 +382,12 @@ TEST_F(sweep, unlink)
 		.without = 1 << START,
 	};
 
-	sweep_scenario(_metadata, self, &scenario);
+	sweep_scenario(_metadata, self->s, scenario);
 }
 
 /* The end of a thread. Its last sums are read when it is gone. */
 struct exiting {
 	struct sweep *s;
-	struct set *set;
 	unsigned long k;
 	int error;
 };
@@ -435,26 +395,27 @@ struct exiting {
 static void *exiting_thread(void *arg)
 {
 	struct exiting *e = arg;
+	struct sweep *s = e->s;
 	struct code_armed armed = {
 		.body = code_exit, .a = 10,
-		.skip = e->k, .action = sweep_action(e->s),
+		.skip = e->k, .action = sweep_action(s),
 	};
 
-	e->error = set_open(e->set, mine);
-	e->s->tid = my_tid();
-	e->s->fd = e->set->fd;
-	sweep_begin(e->s);
+	e->error = set_open(&s->set, mine);
+	s->tid = my_tid();
+	s->fd = s->set.fd;
+	sweep_begin(s);
 	if (!e->error)
-		set_measure(e->set, code_armed, (long)&armed, 0);
+		set_measure(&s->set, code_armed, (long)&armed, 0);
 	return NULL;
 }
 
-static int run_exit(struct sweep *s, struct set *set, unsigned long k)
+static int run_exit(struct sweep *s, unsigned long k)
 {
-	struct exiting e = { .s = s, .set = set, .k = k };
+	struct exiting e = { .s = s, .k = k };
 	pthread_t thread;
 
-	set_close(set);
+	set_close(&s->set);
 	s->ends = true;
 	if (pthread_create(&thread, NULL, exiting_thread, &e))
 		return 1;
@@ -472,7 +433,7 @@ TEST_F(sweep, exit)
 		.without = 1 << START,
 	};
 
-	sweep_scenario(_metadata, self, &scenario);
+	sweep_scenario(_metadata, self->s, scenario);
 }
 
 TEST_HARNESS_MAIN

@@ -67,38 +67,43 @@ static void set_has_it(struct __test_metadata *_metadata, struct set *set)
 	set_counts(_metadata, set);
 }
 
-/* For the machine without an argument: it must not take the PMU. */
-TEST(off_by_default)
+/* And for a while alone. */
+static void set_can_have_it(struct __test_metadata *_metadata)
 {
 	struct set set;
 
-	EXPECT_EQ(0, watchdog());
 	set_has_it(_metadata, &set);
 	set_close(&set);
+}
+
+/* The watchdog has it until it is switched off, then a set can. */
+static void watchdog_gives_it_up(struct __test_metadata *_metadata)
+{
+	watchdog_has_it(_metadata);
+	ASSERT_EQ(0, set_watchdog("0"));
+	set_can_have_it(_metadata);
+}
+
+/* For the machine without an argument: it must not take the PMU. */
+TEST(off_by_default)
+{
+	EXPECT_EQ(0, watchdog());
+	set_can_have_it(_metadata);
 }
 
 TEST(on_from_boot)
 {
-	struct set set;
-
 	EXPECT_EQ(1, watchdog());
-	watchdog_has_it(_metadata);
-	ASSERT_EQ(0, set_watchdog("0"));
-	set_has_it(_metadata, &set);
-	set_close(&set);
+	watchdog_gives_it_up(_metadata);
 }
 
 TEST(switched)
 {
-	struct set set;
 	int i;
 
 	for (i = 0; i < 10; i++) {
 		ASSERT_EQ(0, set_watchdog("1"));
-		watchdog_has_it(_metadata);
-		ASSERT_EQ(0, set_watchdog("0"));
-		set_has_it(_metadata, &set);
-		set_close(&set);
+		watchdog_gives_it_up(_metadata);
 	}
 }
 
@@ -119,13 +124,11 @@ TEST(switched_on_while_held)
 	set_close(&set);
 
 	EXPECT_EQ(0, perf_error(10000));
-	set_has_it(_metadata, &set);
-	set_close(&set);
+	set_can_have_it(_metadata);
 
 	ASSERT_EQ(0, set_watchdog("0"));
 	ASSERT_EQ(0, set_watchdog("1"));
-	watchdog_has_it(_metadata);
-	ASSERT_EQ(0, set_watchdog("0"));
+	watchdog_gives_it_up(_metadata);
 }
 
 /* Or on a CPU that comes online. */
@@ -139,15 +142,11 @@ TEST(started_on_one_cpu)
 	ASSERT_EQ(0, set_cpu_online(1, "1"));
 	set_counts(_metadata, &set);
 	set_close(&set);
-	set_has_it(_metadata, &set);
-	set_close(&set);
+	set_can_have_it(_metadata);
 
 	ASSERT_EQ(0, set_cpu_online(1, "0"));
 	ASSERT_EQ(0, set_cpu_online(1, "1"));
-	watchdog_has_it(_metadata);
-	ASSERT_EQ(0, set_watchdog("0"));
-	set_has_it(_metadata, &set);
-	set_close(&set);
+	watchdog_gives_it_up(_metadata);
 }
 
 /* Another event of perf, while the watchdog does not run. */

@@ -68,6 +68,16 @@ gp_fault:
 	add	$4, %esp
 	iret
 
+/* Arguments as those of spin(): the counters count from here */
+	.macro	spin_start
+	push	%ebx
+	mov	switch_msr, %ecx
+	mov	8(%esp), %eax
+	mov	12(%esp), %edx
+	mov	16(%esp), %ebx
+	wrmsr
+	.endm
+
 /*
  * u32 spin(u64 start, u32 n): run the loop n times with start in switch_msr,
  * which lets the counters count.  Counted: SPIN_INSNS(n), the last of which is
@@ -75,12 +85,7 @@ gp_fault:
  */
 	.globl	spin, spin_loop, spin_stopped
 spin:
-	push	%ebx
-	mov	switch_msr, %ecx
-	mov	8(%esp), %eax
-	mov	12(%esp), %edx
-	mov	16(%esp), %ebx
-	wrmsr
+	spin_start
 spin_loop:
 	nop
 	nop
@@ -96,12 +101,7 @@ spin_stopped:
 /* The same with interrupts enabled within the counted part alone: 2 more */
 	.globl	spin_sti
 spin_sti:
-	push	%ebx
-	mov	switch_msr, %ecx
-	mov	8(%esp), %eax
-	mov	12(%esp), %edx
-	mov	16(%esp), %ebx
-	wrmsr
+	spin_start
 	sti
 1:	nop
 	nop
