@@ -257,9 +257,17 @@ struct vpmc_counter {
 /*
  * &struct vpmc_control.flags. PRESERVE: run time, switches and migrations go on
  * from where they are.
+ *
+ * INHERIT: a thread that the owner creates from then on gets a set with the same
+ * selection, in the owner's present state and with sums from zero; so do those
+ * that it creates in turn. THREADS: clone() with CLONE_THREAD. PROCESSES: without.
+ * What they count is added up for the set that CONTROL programmed, the root, see
+ * &struct vpmc_read.
  */
 #define VPMC_CONTROL_NEW	(1U << 0)  /* fail if a set is programmed already */
 #define VPMC_CONTROL_STOPPED	(1U << 1)  /* do not start counting */
+#define VPMC_CONTROL_INHERIT_THREADS	(1U << 2)
+#define VPMC_CONTROL_INHERIT_PROCESSES	(1U << 3)
 #define VPMC_CONTROL_PRESERVE	(1U << 6)
 
 /**
@@ -341,15 +349,28 @@ struct vpmc_control {
 	struct vpmc_counter counter[VPMC_MAX_COUNTERS];
 };
 
+/*
+ * &struct vpmc_read.flags: what is added to the root's own values. What a living
+ * descendant cleared, or counted before a CONTROL of its own, is with the
+ * finished ones'.
+ */
+#define VPMC_READ_LIVING	(1U << 0)  /* descendants that count */
+#define VPMC_READ_FINISHED	(1U << 1)  /* those that do no longer */
+
 /**
  * struct vpmc_read - Argument of VPMC_IOC_READ
  * @size:	In: bytes of this structure that the caller knows. It may end
  *		after the last sum in use. Out: bytes that the kernel filled.
- * @flags:	In: zero.
+ * @flags:	In: VPMC_READ_* bits.
  * @state:	Out: enum vpmc_state.
  * @nr_counters: Out: number of counters in the set.
  * @tid:	Out: thread id of the owner in the owner's pid namespace.
- * @reserved:	Zero.
+ * @living:	Out: with VPMC_READ_LIVING, how many descendants are included that
+ *		live.
+ * @finished:	Out: with VPMC_READ_FINISHED, how many that ended.
+ * @lost:	Out: with any flag, from how many descendants the administrator
+ *		took the PMU before they ended: what they did after that is
+ *		not in the sums.
  * @ticks:	Out: run time while counting, in TSC ticks.
  * @ns:		Out: the same in nanoseconds, 0 without VPMC_FEATURE_TIME.
  * @switches:	Out: as in &struct vpmc_page.
@@ -357,6 +378,8 @@ struct vpmc_control {
  * @sum:	Out: the 64-bit sums. Elements from @nr_counters on are zero.
  *
  * All values belong to one moment, also when the owner runs on another CPU.
+ * With VPMC_READ_LIVING each thread's belong to one moment of its own, and no
+ * descendant is missed or included twice.
  */
 struct vpmc_read {
 	__u32	size;
@@ -364,7 +387,9 @@ struct vpmc_read {
 	__u32	state;
 	__u32	nr_counters;
 	__u32	tid;
-	__u32	reserved;
+	__u32	living;
+	__aligned_u64	finished;
+	__aligned_u64	lost;
 	__aligned_u64	ticks;
 	__aligned_u64	ns;
 	__aligned_u64	switches;

@@ -220,6 +220,60 @@ FUNC(code_fork):
 	syscall
 
 /*
+ * long code_clone(long flags, long n): the child does a loop and ends; the
+ * parent gets its id. The child has its parent's stack, and does not use it.
+ */
+FUNC(code_clone):
+	mov	%rsi, %r9
+	xor	%esi, %esi
+	xor	%edx, %edx
+	xor	%r10d, %r10d
+	mov	$__NR_clone, %eax
+	syscall				/* 6 */
+	test	%rax, %rax
+	jz	code_clone_child
+	ret				/* 9 */
+code_clone_child:
+	test	%rax, %rax		/* of the child: 3 */
+1:	dec	%r9
+	jnz	1b
+	xor	%edi, %edi
+	mov	$__NR_exit, %eax
+	syscall				/* 6 */
+
+/*
+ * long code_clones(long flags, long n): n times code_clone() with a loop of
+ * CODE_CLONES_TURNS, the child reaped each time
+ */
+FUNC(code_clones):
+	push	%rbx
+	push	%rbp
+	mov	%rdi, %r8
+	mov	%rsi, %rbp
+	xor	%ebx, %ebx		/* 5 */
+1:	mov	%r8, %rdi		/* 1 of each turn */
+	mov	$CODE_CLONES_TURNS, %r9d
+	xor	%esi, %esi
+	xor	%edx, %edx
+	xor	%r10d, %r10d
+	mov	$__NR_clone, %eax
+	syscall				/* 7 */
+	test	%rax, %rax
+	jz	code_clone_child	/* 9 */
+	or	%rax, %rbx		/* an error stays */
+	mov	$-1, %rdi
+	mov	$__NR_wait4, %eax
+	syscall				/* 13 */
+	or	%rax, %rbx
+	dec	%rbp
+	jnz	1b			/* 16 */
+	mov	%rbx, %rax
+	sar	$63, %rax
+	pop	%rbp
+	pop	%rbx
+	ret				/* 10 */
+
+/*
  * long code_serve(int fd, long turns): reads byte after byte from a pipe, and
  * runs a loop after each; until its end
  */

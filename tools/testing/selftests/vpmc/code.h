@@ -11,13 +11,16 @@
 #define CODE_IOC_CONTROL	0xbf01
 #define CODE_IOC_STOP		0xbf04
 #define CODE_IOC_READ		0xbf06
-#define CODE_READ_SIZE		312
+#define CODE_READ_SIZE		328
 #define CODE_STATE_RUNNING	2
 
 /* exec_image.S: its descriptor, and what it executes until STOP */
 #define EXEC_FD			100
 #define EXEC_TURNS		1000000
 #define EXEC_FEW_TURNS		100
+
+/* What each child of code_clones() does. */
+#define CODE_CLONES_TURNS	10
 
 #ifndef __ASSEMBLER__
 
@@ -54,6 +57,8 @@ long code_migrate(long masks, long n);
 long code_sleep(long ts, long n);
 long code_signals(long set, long n);
 long code_fork(long n, long unused);
+long code_clone(long flags, long n);
+long code_clones(long flags, long n);
 long code_serve(long fd, long turns);
 long code_read(long fd, long read);
 long code_map(long fd, long unused);
@@ -96,6 +101,11 @@ long code_armed(long armed, long unused);
 #define CODE_SIGNALS(n)		CODE_COUNT(2 * (n) + 15, (n) + 1)
 #define CODE_ONE_SIGNAL		CODE_COUNT(4, 1)
 #define CODE_FORK		CODE_COUNT(14, 2)
+/* The parent's; and the child's. */
+#define CODE_CLONE		CODE_COUNT(9, 2)
+#define CODE_CLONE_CHILD(n)	CODE_COUNT(2 * (n) + 6, (n) + 1)
+#define CODE_CLONES(n)		CODE_COUNT(16 * (n) + 10, 2 * (n) + 1)
+#define CODE_FORK_CHILD(n)	CODE_COUNT(2 * (n) + 6, (n) + 1)
 #define CODE_WAIT(n)		CODE_COUNT(2 * (n) + 6, (n) + 1)
 #define CODE_WRITE		CODE_COUNT(5, 1)
 #define CODE_UNTIL(n)		CODE_COUNT(3 * (n) + 2, (n) + 1)

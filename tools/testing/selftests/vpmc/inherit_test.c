@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Inheritance: who inherits, from which instruction on, and where the sums go.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <sys/sysinfo.h>
+#include "inherit.h"
+#include "disturb.h"
+
+#define TURNS	1000
+#define MANY	10000
+
+/* clone() */
+#define FORK	SIGCHLD
+#define VFORK	(CLONE_VM | CLONE_VFORK | SIGCHLD)
+#define SHARED	(CLONE_VM | SIGCHLD)
+#define THREAD	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | \
+		 CLONE_THREAD)
+
+FIXTURE(child)
+{
+	struct set set;
+};
+
+FIXTURE_VARIANT(child)
+{
+	unsigned int inherit;
+	long clone;
+	bool counts;
+};
+
+FIXTURE_VARIANT_ADD(child, fork) {
+	.inherit = PROCESSES, .clone = FORK, .counts = true,
+};
+
+FIXTURE_VARIANT_ADD(child, vfork) {
+	.inherit = PROCESSES, .clone = VFORK, .counts = true,
+};
+
+FIXTURE_VARIANT_ADD(child, process_in_one_address_space) {
+	.inherit = PROCESSES, .clone = SHARED, .counts = true,
+};
+
+FIXTURE_VARIANT_ADD(child, thread) {
+	.inherit = THREADS, .clone = THREAD, .counts = true,
+};
+
+FIXTURE_VARIANT_ADD(child, fork_of_both) {
+	.inherit = THREADS | PROCESSES, .clone = FORK, .counts = true,
+};
+
+FIXTURE_VARIANT_ADD(child, thread_of_both) {
+	.inherit = THREADS | PROCESSES, .clone = THREAD, .counts = true,
+};
+
+FIXTURE_VARIANT_ADD(child, fork_if_threads_inherit) {
+	.inherit = THREADS, .clone = FORK,
+};
+
+FIXTURE_VARIANT_ADD(child, vfork_if_threads_inherit) {
+	.inherit = THREADS, .clone = VFORK,
+};
+
+FIXTURE_VARIANT_ADD(child, thread_if_processes_inherit) {
+	.inherit = PROCESSES, .clone = THREAD,
+};
+
+FIXTURE_VARIANT_ADD(child, fork_if_none_inherits) {
+	.clone = FORK,
+};
+
+FIXTURE_SETUP(child)
+{
+	ASSERT_EQ(0, root_open(&self->set, variant->inherit));
+}
+
+FIXTURE_TEARDOWN(child)
+{
+	set_close(&self->set);
+}
+
+/* A process is reaped; a thread's directory vanishes after its exit hook. */
+static int wait_for(long clone, pid_t tid)
+{
+	char path[64];
+
+	if (!(clone & CLONE_THREAD))
+		return child_status(tid);
+	sprintf(path, "/proc/self/task/%d", tid);
+	while (!access(path, F_OK))
+		sched_yield();
+	return 0;
+}
+
+TEST_F(child, counts_from_its_first_instruction_to_its_last)
+{
+	struct code_count own = code_add(CODE_MEASURE, CODE_CLONE);
+	struct code_count all = code_add(own, CODE_CLONE_CHILD(TURNS));
+	int fd = self->set.fd;
+	long tid;
+
+	tid = set_measure(&self->set, code_clone, variant->clone, TURNS);
+	ASSERT_LT(0, tid);
+	ASSERT_EQ(0, wait_for(variant->clone, tid));
+	EXPECT_EQ(0, family_wrong(fd, 0, 0, 0, own));
+	EXPECT_EQ(0, family_wrong(fd, LIVING, 0, 0, own));
+	if (variant->counts) {
+		EXPECT_EQ(0, family_wrong(fd, FINISHED, 0, 1, all));
+		EXPECT_EQ(0, family_wrong(fd, FINISHED | LIVING, 0, 1, all));
+	} else {
+		EXPECT_EQ(0, family_wrong(fd, FINISHED | LIVING, 0, 0, own));
+	}
+}
+
+/* The parent's set stands: so does the child's, until it starts it. */
+TEST_F(child, starts_as_its_parent_stands)
+{
+	long tid = code_clone(variant->clone, TURNS);
+
+	ASSERT_LT(0, tid);
+	ASSERT_EQ(0, wait_for(variant->clone, tid));
+	EXPECT_EQ(0, family_wrong(self->set.fd, FINISHED, 0, variant->counts,
+				  CODE_COUNT(0, 0)));
+}
+
+FIXTURE(family)
+{
+	struct set set;
+};
+
+FIXTURE_SETUP(family)
+{
+	ASSERT_EQ(0, root_open(&self->set, THREADS | PROCESSES));
+}
+
+FIXTURE_TEARDOWN(family)
+{
+	set_close(&self->set);
+}
+
+/* How many instructions one's own page says that a loop has, and some more. */
+static __attribute__((noinline)) uint64_t page_loop(struct vpmc_page *page,
+						    long turns)
+{
+	uint64_t before[2], after[2];
+
+	vpmc_read_page(page, before, NULL);
+	code_loop(turns, 0);
+	vpmc_read_page(page, after, NULL);
+	return after[0] - before[0];
+}
+
+static int page_wrong(struct set *set)
+{
+	uint64_t some, more;
+	int err = vpmc_ioctl(set->fd, VPMC_IOC_START, NULL);
+
+	if (err || set->page->state != VPMC_STATE_RUNNING)
+		return 1;
+	some = page_loop(set->page, 100);
+	more = page_loop(set->page, 1100);
+	err = vpmc_ioctl(set->fd, VPMC_IOC_STOP, NULL);
+	if (!err && more - some == 2000)
+		return 0;
+	fprintf(stderr, "# page: %llu, %llu\n", (unsigned long long)some,
+		(unsigned long long)more);
+	return 1;
+}
+
+/* START to STOP of n turns, cleared before. */
+static int measure_anew(struct set *set, long turns)
+{
+	return vpmc_ioctl(set->fd, VPMC_IOC_CLEAR, NULL) ?:
+	       set_measure(set, code_loop, turns, 0);
+}
+
+static struct code_count measured(long turns)
+{
+	return code_add(CODE_MEASURE, CODE_LOOP(turns));
+}
+
+/* Both read their own counters by RDPMC while the other's count, too. */
+TEST_F(family, parent_and_child_read_their_pages)
+{
+	struct child c;
+	int i;
+
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, set_fifo(10));
+	if (!child_fork(&c)) {
+		struct set set;
+
+		if (pin(1) || heir_open(&set) || set.control.nr_counters != 2 ||
+		    set.page->tid != getpid() || child_send(&c))
+			_exit(1);
+		for (i = 0; i < 100; i++)
+			if (page_wrong(&set))
+				_exit(2);
+		if (child_send(&c) || child_wait(&c) ||
+		    measure_anew(&set, TURNS) || child_send(&c))
+			_exit(3);
+		_exit(child_wait(&c) ? 0 : 4);
+	}
+	ASSERT_EQ(0, child_wait(&c));
+	for (i = 0; i < 100; i++)
+		ASSERT_EQ(0, page_wrong(&self->set));
+	ASSERT_EQ(0, child_wait(&c));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, NULL));
+	ASSERT_EQ(0, child_send(&c));
+	ASSERT_EQ(0, child_wait(&c));
+	EXPECT_EQ(0, family_wrong(self->set.fd, LIVING, 1, 0, measured(TURNS)));
+	EXPECT_EQ(0, child_end(&c));
+}
+
+TEST_F(family, living_becomes_finished)
+{
+	int fd = self->set.fd;
+	struct child c;
+
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 10, 0));
+	if (!child_fork(&c)) {
+		struct set set;
+
+		if (heir_open(&set) || set_measure(&set, code_loop, TURNS, 0) ||
+		    child_send(&c))
+			_exit(1);
+		_exit(child_wait(&c) ? 0 : 2);
+	}
+	ASSERT_EQ(0, child_wait(&c));
+	EXPECT_EQ(0, family_wrong(fd, LIVING, 1, 0,
+				  code_add(measured(10), measured(TURNS))));
+	EXPECT_EQ(0, family_wrong(fd, FINISHED, 0, 0, measured(10)));
+	EXPECT_EQ(0, child_end(&c));
+	EXPECT_EQ(0, family_wrong(fd, LIVING, 0, 0, measured(10)));
+	EXPECT_EQ(0, family_wrong(fd, FINISHED, 0, 1,
+				  code_add(measured(10), measured(TURNS))));
+}
+
+/* Run time, switches and migrations are added, too. */
+TEST_F(family, time_is_added)
+{
+	struct vpmc_read own, all;
+	int fd = self->set.fd;
+
+	ASSERT_LT(0, set_measure(&self->set, code_clone, FORK, 1000000));
+	while (wait(NULL) > 0)
+		;
+	ASSERT_EQ(0, family_read(fd, 0, &own));
+	ASSERT_EQ(0, family_read(fd, FINISHED, &all));
+	EXPECT_LT(own.switches, all.switches);
+	EXPECT_LT(own.ticks, all.ticks);
+	EXPECT_LT(own.ns, all.ns);
+	EXPECT_EQ(VPMC_STATE_STOPPED, all.state);
+	EXPECT_EQ(my_tid(), all.tid);
+}
+
+/* In a thread that was created stopped. */
+static void *measure_thread(void *unused)
+{
+	struct set set;
+	long err = heir_open(&set) ?: set_measure(&set, code_loop, TURNS, 0);
+
+	close(set.fd);
+	return (void *)err;
+}
+
+/* Whoever creates them, they all belong to the root. */
+TEST_F(family, of_threads_and_processes)
+{
+	int fd = self->set.fd, status, i;
+	pthread_t thread;
+	void *err;
+	pid_t pid;
+
+	for (i = 0; i < 3; i++) {
+		pid = fork();
+		if (pid)
+			continue;
+		pthread_create(&thread, NULL, measure_thread, NULL);
+		pid = fork();
+		if (!pid)
+			_exit(measure_thread(NULL) != NULL);
+		pthread_join(thread, &err);
+		_exit(err || child_status(pid));
+	}
+	for (i = 0; i < 3; i++) {
+		ASSERT_LT(0, wait(&status));
+		EXPECT_EQ(0, status);
+	}
+	EXPECT_EQ(0, family_wrong(fd, FINISHED | LIVING, 0, 9,
+				  code_times(measured(TURNS), 6)));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, measure_thread, NULL));
+	ASSERT_EQ(0, pthread_join(thread, &err));
+	EXPECT_EQ(NULL, err);
+	EXPECT_EQ(0, family_wrong(fd, FINISHED | LIVING, 0, 10,
+				  code_times(measured(TURNS), 7)));
+}
+
+TEST_HARNESS_MAIN
