@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Inheritance over the life of a family: in which order its members end, what
+ * they do with their sets, and who has the PMU meanwhile.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include "inherit.h"
+
+#define TURNS	1000
+#define MANY	10000
+#define IMAGE	"/tmp/vpmc_heir"
+#define USER	1000
+#define REVOKE	"/proc/sys/kernel/vpmc_revoke"
+
+FIXTURE(family)
+{
+	struct set set;
+	int fd;
+};
+
+FIXTURE_SETUP(family)
+{
+	ASSERT_EQ(0, root_open(&self->set, THREADS | PROCESSES));
+	self->fd = self->set.fd;
+}
+
+FIXTURE_TEARDOWN(family)
+{
+	set_close(&self->set);
+}
+
+static struct code_count measured(long turns)
+{
+	return code_add(CODE_MEASURE, CODE_LOOP(turns));
+}
+
+static int heir_measure(struct set *set, long turns)
+{
+	return heir_open(set) ?: set_measure(set, code_loop, turns, 0);
+}
+
+/*
+ * The root's owner forks, the child forks and ends, then the root's owner ends;
+ * the grandchild goes on alone. Whoever has the descriptor still sees it all,
+ * and the PMU is held as long as somebody counts.
+ */
+TEST(orphan)
+{
+	volatile int *root = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct vpmc_read sums;
+	int fd, up[2], down[2];
+	char byte;
+	pid_t pid;
+
+	ASSERT_NE(MAP_FAILED, root);
+	ASSERT_EQ(0, pipe(up));
+	ASSERT_EQ(0, pipe(down));
+	pid = fork_with_files();
+	if (!pid) {
+		struct set set;
+
+		if (root_open(&set, PROCESSES))
+			_exit(1);
+		*root = set.fd;
+		pid = fork();
+		if (pid)
+			_exit(set_measure(&set, code_loop, 10, 0) ||
+			      child_status(pid));
+		if (fork())
+			_exit(heir_measure(&set, 20));
+		close(down[1]);
+		if (write(up[1], "", 1) != 1 || read(down[0], &byte, 1) != 1)
+			_exit(3);
+		_exit(heir_measure(&set, TURNS));
+	}
+	EXPECT_EQ(0, child_status(pid));
+	close(up[1]);
+	ASSERT_EQ(1, read(up[0], &byte, 1));
+	fd = *root;
+	EXPECT_EQ(0, family_read(fd, LIVING, &sums));
+	EXPECT_EQ(VPMC_STATE_EXITED, sums.state);
+	EXPECT_EQ(0, family_wrong(fd, LIVING, 1, 0, measured(10)));
+	EXPECT_EQ(0, family_wrong(fd, LIVING | FINISHED, 1, 1,
+				  code_add(measured(10), measured(20))));
+	EXPECT_EQ(VPMC_HOLDER_VPMC, pmu_holder(fd));
+
+	/* Its pipe is closed after its sums were handed over. */
+	ASSERT_EQ(1, write(down[1], "", 1));
+	ASSERT_EQ(0, read(up[0], &byte, 1));
+	EXPECT_EQ(0, family_wrong(fd, LIVING | FINISHED, 0, 2,
+				  code_add(measured(10),
+					   code_add(measured(20),
+						    measured(TURNS)))));
+	EXPECT_EQ(VPMC_HOLDER_NONE, pmu_holder(fd));
+	close(fd);
+}
+
+static size_t free_pages(void)
+{
+	struct sysinfo info;
+
+	sysinfo(&info);
+	return info.freeram * info.mem_unit / PAGE;
+}
+
+/* Short children, one after the other: exact, and nothing remains of them. */
+TEST_F_TIMEOUT(family, ten_thousand_children, 120)
+{
+	const long vfork = CLONE_VM | CLONE_VFORK | SIGCHLD;
+	struct code_count each = CODE_CLONE_CHILD(CODE_CLONES_TURNS);
+	struct code_count own = code_add(CODE_MEASURE, CODE_CLONES(MANY));
+	size_t before;
+
+	ASSERT_EQ(0, code_clones(vfork, 100));
+	before = free_pages();
+	ASSERT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_CLEAR, NULL));
+	ASSERT_EQ(0, set_measure(&self->set, code_clones, vfork, MANY));
+	EXPECT_EQ(0, family_wrong(self->fd, 0, 0, 0, own));
+	EXPECT_EQ(0, family_wrong(self->fd, LIVING | FINISHED, 0, MANY,
+				  code_add(own, code_times(each, MANY))));
+	/* Each had a page, and a structure. */
+	EXPECT_GT(MANY / 10, (long)(before - free_pages()));
+}
+
+/* Several at a time, and somebody who reads all the time. */
+TEST_F(family, bomb)
+{
+	struct code_count each = CODE_CLONE_CHILD(CODE_CLONES_TURNS);
+	struct code_count one = code_add(CODE_MEASURE, CODE_CLONES(100));
+	unsigned long long last = 0;
+	struct vpmc_read read;
+	struct set set;
+	int status, i;
+
+	for (i = 0; i < 4; i++) {
+		if (fork())
+			continue;
+		_exit(heir_open(&set) ||
+		      set_measure(&set, code_clones, SIGCHLD, 100));
+	}
+	do {
+		ASSERT_EQ(0, family_read(self->fd, LIVING | FINISHED, &read));
+		/* None is missed while it is handed over. */
+		EXPECT_LE(last, read.sum[0]);
+		EXPECT_LE(4, read.living + read.finished);
+		last = read.sum[0];
+	} while (read.living);
+	EXPECT_EQ(0, family_wrong(self->fd, LIVING | FINISHED, 0, 404,
+				  code_times(code_add(one,
+						      code_times(each, 100)),
+					     4)));
+	for (i = 0; i < 4; i++) {
+		ASSERT_LT(0, wait(&status));
+		EXPECT_EQ(0, status);
+	}
+}
+
+/* What a descendant clears is counted with the finished ones. */
+TEST_F(family, child_clears)
+{
+	struct child c;
+
+	if (!child_fork(&c)) {
+		struct set set;
+
+		if (heir_measure(&set, TURNS) ||
+		    vpmc_ioctl(set.fd, VPMC_IOC_CLEAR, NULL) ||
+		    set_measure(&set, code_loop, 10, 0) ||
+		    ioctl(set.fd, VPMC_IOC_CLEAR, 1) || child_send(&c))
+			_exit(1);
+		_exit(child_wait(&c) ? 0 : 2);
+	}
+	ASSERT_EQ(0, child_wait(&c));
+	EXPECT_EQ(0, family_wrong(self->fd, LIVING, 1, 0,
+				  CODE_COUNT(0, measured(10).branches)));
+	EXPECT_EQ(0, family_wrong(self->fd, FINISHED, 0, 0,
+				  CODE_COUNT(measured(TURNS).insns +
+					     measured(10).insns,
+					     measured(TURNS).branches)));
+	EXPECT_EQ(0, child_end(&c));
+	EXPECT_EQ(0, family_wrong(self->fd, FINISHED, 0, 1,
+				  code_add(measured(TURNS), measured(10))));
+}
+
+/* The root clears itself and what was left to it, not those that live. */
+TEST_F(family, root_clears)
+{
+	struct child c;
+	struct set set;
+	pid_t pid;
+
+	pid = fork();
+	if (!pid)
+		_exit(heir_measure(&set, 20));
+	ASSERT_EQ(0, child_status(pid));
+	if (!child_fork(&c)) {
+		if (heir_measure(&set, TURNS) || child_send(&c))
+			_exit(1);
+		_exit(child_wait(&c) ? 0 : 2);
+	}
+	ASSERT_EQ(0, child_wait(&c));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 10, 0));
+	ASSERT_EQ(0, ioctl(self->fd, VPMC_IOC_CLEAR, 1));
+	EXPECT_EQ(0, family_wrong(self->fd, FINISHED, 0, 1,
+				  CODE_COUNT(0, code_add(measured(10),
+							 measured(20)).branches)));
+	ASSERT_EQ(0, ioctl(self->fd, VPMC_IOC_CLEAR, 0));
+	EXPECT_EQ(0, family_wrong(self->fd, FINISHED, 0, 0,
+				  CODE_COUNT(0, 0)));
+	EXPECT_EQ(0, family_wrong(self->fd, LIVING, 1, 0, measured(TURNS)));
+	EXPECT_EQ(0, child_end(&c));
+	EXPECT_EQ(0, family_wrong(self->fd, LIVING | FINISHED, 0, 1,
+				  measured(TURNS)));
+}
+
+/* CONTROL in a descendant: a set of its own, and a family if it says so. */
+TEST_F(family, child_controls)
+{
+	struct child c;
+	struct set set;
+
+	if (!child_fork(&c)) {
+		struct set grandchild;
+		pid_t pid;
+
+		if (heir_measure(&set, TURNS))
+			_exit(1);
+		set.control.flags = VPMC_CONTROL_STOPPED | PROCESSES;
+		if (vpmc_ioctl(set.fd, VPMC_IOC_CONTROL, &set.control) ||
+		    family_wrong(set.fd, LIVING | FINISHED, 0, 0,
+				 CODE_COUNT(0, 0)))
+			_exit(2);
+		pid = fork();
+		if (!pid)
+			_exit(heir_measure(&grandchild, 20));
+		if (child_status(pid) ||
+		    family_wrong(set.fd, FINISHED, 0, 1, measured(20)) ||
+		    child_send(&c))
+			_exit(3);
+		_exit(child_wait(&c) ? 0 : 4);
+	}
+	ASSERT_EQ(0, child_wait(&c));
+	EXPECT_EQ(0, family_wrong(self->fd, LIVING | FINISHED, 0, 1,
+				  measured(TURNS)));
+	EXPECT_EQ(0, child_end(&c));
+	EXPECT_EQ(0, family_wrong(self->fd, LIVING | FINISHED, 0, 1,
+				  measured(TURNS)));
+}
+
+/* A descendant collects nothing, and UNLINK hands over what it has. */
+TEST_F(family, child_unlinks)
+{
+	struct set set;
+	pid_t pid;
+
+	pid = fork();
+	if (!pid) {
+		pid = fork();
+		if (!pid)
+			_exit(heir_measure(&set, 20));
+		if (child_status(pid) || heir_measure(&set, TURNS) ||
+		    family_wrong(set.fd, LIVING | FINISHED, 0, 0,
+				 measured(TURNS)) ||
+		    vpmc_ioctl(set.fd, VPMC_IOC_UNLINK, NULL) ||
+		    family_wrong(set.fd, LIVING | FINISHED, 0, 0,
+				 measured(TURNS)))
+			_exit(1);
+		_exit(family_wrong(self->fd, FINISHED | LIVING, 0, 2,
+				   code_add(measured(20), measured(TURNS))));
+	}
+	EXPECT_EQ(0, child_status(pid));
+}
+
+/* Descendants from before go on, for themselves. New ones belong to the new. */
+TEST_F(family, root_controls_anew)
+{
+	struct child c;
+	struct set set;
+	pid_t pid;
+
+	if (!child_fork(&c)) {
+		if (heir_measure(&set, 20) || child_send(&c) || child_wait(&c) ||
+		    set_measure(&set, code_loop, TURNS, 0) ||
+		    family_wrong(set.fd, 0, 0, 0,
+				 code_add(measured(20), measured(TURNS))))
+			_exit(1);
+		_exit(0);
+	}
+	ASSERT_EQ(0, child_wait(&c));
+	ASSERT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_CONTROL, &self->set.control));
+	EXPECT_EQ(0, family_wrong(self->fd, LIVING | FINISHED, 0, 0,
+				  CODE_COUNT(0, 0)));
+	pid = fork();
+	if (!pid)
+		_exit(heir_measure(&set, 10));
+	EXPECT_EQ(0, child_status(pid));
+	EXPECT_EQ(0, child_send(&c));
+	EXPECT_EQ(0, child_end(&c));
+	EXPECT_EQ(0, family_wrong(self->fd, LIVING | FINISHED, 0, 1,
+				  measured(10)));
+
+	/* Without the flags: as if there had never been a family. */
+	self->set.control.flags = VPMC_CONTROL_STOPPED;
+	ASSERT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_CONTROL, &self->set.control));
+	pid = fork();
+	if (!pid)
+		_exit(heir_open(&set) == -ENOENT ? 0 : 1);
+	EXPECT_EQ(0, child_status(pid));
+	EXPECT_EQ(0, family_wrong(self->fd, LIVING | FINISHED, 0, 0,
+				  CODE_COUNT(0, 0)));
+}
+
+/* Who holds the PMU is asked through a descriptor without counters. */
+TEST_F(family, revoked)
+{
+	struct vpmc_read read;
+	struct child c;
+	struct set set;
+	pid_t pid;
+
+	if (!child_fork(&c)) {
+		if (heir_measure(&set, TURNS) || child_send(&c) ||
+		    child_wait(&c) || vpmc_read(set.fd, &read) ||
+		    read.state != VPMC_STATE_REVOKED ||
+		    vpmc_ioctl(set.fd, VPMC_IOC_START, NULL) != -ENODATA)
+			_exit(1);
+		/* Nor does a child of its own count. */
+		pid = fork();
+		if (!pid)
+			_exit(heir_open(&set) == -ENOENT ? 0 : 1);
+		_exit(child_status(pid));
+	}
+	ASSERT_EQ(0, child_wait(&c));
+	ASSERT_EQ(0, write_file(REVOKE, "1"));
+	EXPECT_EQ(VPMC_HOLDER_REVOKED, pmu_holder(self->fd));
+	EXPECT_EQ(0, write_file(REVOKE, "0"));
+	EXPECT_EQ(VPMC_HOLDER_NONE, pmu_holder(self->fd));
+	EXPECT_EQ(0, family_read(self->fd, LIVING, &read));
+	EXPECT_EQ(VPMC_STATE_REVOKED, read.state);
+	EXPECT_EQ(1, read.lost);
+	EXPECT_EQ(0, family_wrong(self->fd, LIVING, 1, 0, measured(TURNS)));
+	EXPECT_EQ(0, child_send(&c));
+	EXPECT_EQ(0, child_end(&c));
+	EXPECT_EQ(0, family_wrong(self->fd, LIVING | FINISHED, 0, 1,
+				  measured(TURNS)));
+
+	ASSERT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_CONTROL, &self->set.control));
+	EXPECT_EQ(0, family_read(self->fd, FINISHED, &read));
+	EXPECT_EQ(0, read.lost);
+	EXPECT_EQ(0, read.finished);
+}
+
+/* The root unlinks: the PMU stays with those that live, and ends with them. */
+TEST_F(family, root_unlinks)
+{
+	struct child c;
+	struct set set;
+	pid_t pid;
+
+	if (!child_fork(&c)) {
+		if (heir_measure(&set, 20) || child_send(&c) || child_wait(&c))
+			_exit(1);
+		pid = fork();
+		if (!pid)
+			_exit(heir_measure(&set, TURNS));
+		_exit(child_status(pid));
+	}
+	ASSERT_EQ(0, child_wait(&c));
+	ASSERT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_UNLINK, NULL));
+	EXPECT_EQ(VPMC_HOLDER_VPMC, pmu_holder(self->fd));
+	pid = fork();
+	if (!pid)
+		_exit(heir_open(&set) == -ENOENT ? 0 : 1);
+	EXPECT_EQ(0, child_status(pid));
+	EXPECT_EQ(0, child_send(&c));
+	EXPECT_EQ(0, child_end(&c));
+	EXPECT_EQ(VPMC_HOLDER_NONE, pmu_holder(self->fd));
+	EXPECT_EQ(0, family_wrong(self->fd, LIVING | FINISHED, 0, 2,
+				  code_add(measured(20), measured(TURNS))));
+}
+
+/* The first process of a pid namespace knows itself by another number. */
+TEST_F(family, pid_namespace)
+{
+	struct vpmc_read read;
+	struct set set;
+	pid_t pid;
+
+	ASSERT_EQ(0, unshare(CLONE_NEWPID));
+	pid = fork();
+	if (!pid) {
+		if (getpid() != 1 || heir_open(&set) || set.page->tid != 1 ||
+		    vpmc_read(set.fd, &read) || read.tid != 1)
+			_exit(1);
+		_exit(0);
+	}
+	EXPECT_EQ(0, child_status(pid));
+}
+
+TEST_HARNESS_MAIN
