@@ -5,11 +5,15 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
+#include <linux/capability.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include "vpmc_test.h"
+#include <sys/xattr.h>
+#include "target.h"
 
-#define IMAGE	"/tmp/vpmc_image"
+#define DIR	"/tmp/vpmc_exec"
+#define IMAGE	DIR "/image"
+#define SUID_DUMPABLE	"/proc/sys/fs/suid_dumpable"
 #define USER	1000
 
 static const struct choice insns[] = { { EV_INSNS, 0 }, { EV_BRANCHES, 1 }, {} };
@@ -19,13 +23,19 @@ FIXTURE(exec)
 	struct vpmc_read read;		/* what the image says after STOP */
 	struct vpmc_page page;		/* what it maps */
 	bool mapped;
+	pid_t pid;
 	int status;
 };
 
 FIXTURE_VARIANT(exec)
 {
 	uid_t owner;
+	gid_t group;
 	mode_t mode;
+	const char *capability;	/* of the file */
+	bool debugged;		/* fs.suid_dumpable: everything may be watched */
+	unsigned int flags;	/* of CONTROL */
+	bool thread;		/* a thread that does not lead calls execve() */
 	bool unlinks;
 };
 
@@ -38,12 +48,42 @@ FIXTURE_VARIANT_ADD(exec, set_user_id) {
 };
 
 FIXTURE_VARIANT_ADD(exec, set_user_id_of_its_own) {
-	.owner = USER, .mode = 04755,
+	.owner = USER, .group = USER, .mode = 04755,
 };
 
 /* Whoever may not read a program may not watch it either. */
 FIXTURE_VARIANT_ADD(exec, not_readable) {
 	.mode = 0711, .unlinks = true,
+};
+
+FIXTURE_VARIANT_ADD(exec, set_group_id) {
+	.mode = 02755, .unlinks = true,
+};
+
+FIXTURE_VARIANT_ADD(exec, set_user_id_debugged) {
+	.mode = 04755, .debugged = true, .unlinks = true,
+};
+
+/* What the file gives is used only if the program asks for it. */
+FIXTURE_VARIANT_ADD(exec, file_capability_permitted) {
+	.mode = 0755, .capability = "", .unlinks = true,
+};
+
+FIXTURE_VARIANT_ADD(exec, file_capability_effective) {
+	.mode = 0755, .capability = "e", .unlinks = true,
+};
+
+FIXTURE_VARIANT_ADD(exec, close_on_exec) {
+	.mode = 0755, .flags = VPMC_CONTROL_CLOSE_ON_EXEC, .unlinks = true,
+};
+
+/* It gets another thread id: the leader's. */
+FIXTURE_VARIANT_ADD(exec, thread) {
+	.mode = 0755, .thread = true,
+};
+
+FIXTURE_VARIANT_ADD(exec, thread_set_user_id) {
+	.mode = 04755, .thread = true, .unlinks = true,
 };
 
 static int copy(const char *from, const char *to)
@@ -60,20 +100,49 @@ static int copy(const char *from, const char *to)
 	return n;
 }
 
-/* As an ordinary user: counts, and becomes the image. */
-static void become_image(int out)
+/* CAP_NET_RAW */
+static int set_file_capability(const char *path, bool effective)
+{
+	struct vfs_cap_data data = {
+		.magic_etc = VFS_CAP_REVISION_2 |
+			     (effective ? VFS_CAP_FLAGS_EFFECTIVE : 0),
+		.data[0].permitted = 1U << CAP_NET_RAW,
+	};
+
+	return setxattr(path, "security.capability", &data, sizeof(data), 0);
+}
+
+/* Counts, and becomes the image. */
+static void *exec_thread(void *arg)
 {
 	char *argv[] = { "image", NULL };
+	unsigned int *flags = arg;
 	struct set set;
 
-	if (setgid(USER) || setuid(USER) || prctl(PR_SET_DUMPABLE, 1) ||
-	    dup2(out, 1) != 1)
-		_exit(100);
-	if (set_open(&set, insns) || dup2(set.fd, EXEC_FD) != EXEC_FD)
+	set.fd = vpmc_open();
+	control_init(&set.control, VPMC_CONTROL_STOPPED | *flags);
+	control_add(&set.control, EV_INSNS, 0);
+	control_add(&set.control, EV_BRANCHES, 1);
+	if (vpmc_ioctl(set.fd, VPMC_IOC_CONTROL, &set.control) ||
+	    vpmc_map(set.fd) == MAP_FAILED || dup2(set.fd, EXEC_FD) != EXEC_FD)
 		_exit(101);
 	code_measure(EXEC_FD, VPMC_IOC_START, VPMC_IOC_STOP, code_exec,
 		     (long)IMAGE, (long)argv);
 	_exit(102);
+}
+
+/* As an ordinary user. */
+static void become_image(int out, unsigned int flags, bool thread)
+{
+	pthread_t exec;
+
+	if (become(USER) || dup2(out, 1) != 1)
+		_exit(100);
+	if (!thread)
+		exec_thread(&flags);
+	pthread_create(&exec, NULL, exec_thread, &flags);
+	for (;;)
+		pause();
 }
 
 static ssize_t read_all(int fd, void *buf, size_t size)
@@ -91,14 +160,21 @@ FIXTURE_SETUP(exec)
 	int fds[2];
 	pid_t pid;
 
-	mkdir("/tmp", 0755);
+	mkdir(DIR, 0755);
+	/* The root of an initramfs has no extended attributes. */
+	ASSERT_EQ(0, mount("tmpfs", DIR, "tmpfs", 0, NULL));
 	ASSERT_EQ(0, copy(exec_image_path(), IMAGE));
-	ASSERT_EQ(0, chown(IMAGE, variant->owner, variant->owner));
+	ASSERT_EQ(0, chown(IMAGE, variant->owner, variant->group));
 	ASSERT_EQ(0, chmod(IMAGE, variant->mode));
+	if (variant->capability)
+		ASSERT_EQ(0, set_file_capability(IMAGE, *variant->capability));
+	if (variant->debugged)
+		ASSERT_EQ(0, write_file(SUID_DUMPABLE, "1"));
 	ASSERT_EQ(0, pipe(fds));
 	pid = fork();
 	if (!pid)
-		become_image(fds[1]);
+		become_image(fds[1], variant->flags, variant->thread);
+	self->pid = pid;
 	close(fds[1]);
 	ASSERT_EQ(sizeof(self->read), read_all(fds[0], &self->read,
 					       sizeof(self->read)));
@@ -109,7 +185,8 @@ FIXTURE_SETUP(exec)
 
 FIXTURE_TEARDOWN(exec)
 {
-	unlink(IMAGE);
+	EXPECT_EQ(0, umount(DIR));
+	EXPECT_EQ(0, write_file(SUID_DUMPABLE, "0"));
 }
 
 TEST_F(exec, counts_or_unlinks)
@@ -119,6 +196,8 @@ TEST_F(exec, counts_or_unlinks)
 	const struct vpmc_read *read = &self->read;
 
 	ASSERT_EQ(2, read->nr_counters);
+	if (!variant->unlinks)
+		EXPECT_EQ(self->pid, read->tid);
 	if (variant->unlinks) {
 		/* Up to execve(), and nothing of what the image did. */
 		EXPECT_EQ(VPMC_STATE_UNLINKED, read->state);
@@ -133,6 +212,231 @@ TEST_F(exec, counts_or_unlinks)
 		EXPECT_TRUE(self->mapped);
 		EXPECT_EQ(0, self->status);
 	}
+}
+
+/* A process that waits, and becomes the image. */
+struct starter {
+	pid_t pid;
+	int go;		/* write: now */
+	int out;	/* read: what the image writes */
+	int fd;		/* its counters */
+};
+
+static int starter_start(struct starter *s, uid_t uid)
+{
+	char *argv[] = { "image", NULL }, byte;
+	int go[2], out[2];
+
+	if (pipe2(go, O_CLOEXEC) || pipe2(out, O_CLOEXEC))
+		return -1;
+	s->pid = fork();
+	if (!s->pid) {
+		if (become(uid) || dup2(out[1], 1) != 1 ||
+		    read(go[0], &byte, 1) != 1)
+			_exit(100);
+		/* The first one fails, and changes nothing. */
+		code_exec((long)"/nothing", (long)argv);
+		code_exec((long)IMAGE, (long)argv);
+		_exit(101);
+	}
+	close(go[0]);
+	close(out[1]);
+	s->go = go[1];
+	s->out = out[0];
+	while (process_state(s->pid) != 'S')
+		usleep(100);
+	return 0;
+}
+
+static int image_install(uid_t owner, mode_t mode)
+{
+	mkdir("/tmp", 0755);
+	mkdir(DIR, 0755);
+	return copy(exec_image_path(), IMAGE) || chown(IMAGE, owner, owner) ||
+	       chmod(IMAGE, mode);
+}
+
+static int control_two(int fd, unsigned int flags)
+{
+	struct vpmc_control control;
+
+	control_init(&control, flags);
+	control_add(&control, EV_INSNS, 0);
+	control_add(&control, EV_BRANCHES, 1);
+	return vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control);
+}
+
+static unsigned int exec_flags(int fd)
+{
+	struct vpmc_control control;
+
+	return vpmc_read_control(fd, &control) ? ~0U : control.flags;
+}
+
+/* What the image does after its STOP, which fails: it has no such descriptor. */
+#define IMAGE_ALL	code_add(CODE_EXEC_IMAGE, CODE_COUNT(29, 0))
+
+/* As a tool would measure another program: all of it, and nothing but it. */
+TEST(enable_on_exec)
+{
+	struct pollfd end = { .events = POLLIN };
+	struct vpmc_read read;
+	struct starter s;
+
+	ASSERT_EQ(0, image_install(0, 0755));
+	ASSERT_EQ(0, starter_start(&s, 0));
+	end.fd = open_of(s.pid, O_RDWR | O_CREAT);
+	ASSERT_LE(0, end.fd);
+	ASSERT_EQ(0, control_two(end.fd, VPMC_CONTROL_STOPPED |
+				 VPMC_CONTROL_ENABLE_ON_EXEC));
+	EXPECT_EQ(VPMC_CONTROL_ENABLE_ON_EXEC, exec_flags(end.fd));
+	ASSERT_EQ(0, vpmc_read(end.fd, &read));
+	EXPECT_EQ(VPMC_STATE_STOPPED, read.state);
+	ASSERT_EQ(1, write(s.go, "", 1));
+	ASSERT_EQ(1, poll(&end, 1, 10000));
+	EXPECT_EQ(POLLHUP, end.revents);
+	ASSERT_EQ(0, vpmc_read(end.fd, &read));
+	EXPECT_EQ(VPMC_STATE_EXITED, read.state);
+	EXPECT_EQ(IMAGE_ALL.insns, read.sum[0]);
+	EXPECT_EQ(IMAGE_ALL.branches, read.sum[1]);
+	EXPECT_LT(IMAGE_ALL.insns, read.ticks);
+	/* It is used up. */
+	EXPECT_EQ(0, exec_flags(end.fd));
+	child_status(s.pid);
+}
+
+/* A set that runs already goes on, and what is revoked stays so. */
+TEST(enable_on_exec_while_running)
+{
+	struct code_count want = code_add(IMAGE_ALL, CODE_COUNT(0, 0));
+	struct vpmc_read before, read;
+	struct starter s;
+	int fd;
+
+	ASSERT_EQ(0, image_install(0, 0755));
+	ASSERT_EQ(0, starter_start(&s, 0));
+	fd = open_of(s.pid, O_RDWR | O_CREAT);
+	ASSERT_EQ(0, control_two(fd, VPMC_CONTROL_ENABLE_ON_EXEC));
+	ASSERT_EQ(0, vpmc_read(fd, &before));
+	EXPECT_EQ(0, before.sum[0]);
+	ASSERT_EQ(1, write(s.go, "", 1));
+	child_status(s.pid);
+	ASSERT_EQ(0, vpmc_read(fd, &read));
+	EXPECT_EQ(VPMC_STATE_EXITED, read.state);
+	/* And what it did before execve(). */
+	EXPECT_LT(want.insns, read.sum[0]);
+	EXPECT_EQ(0, exec_flags(fd));
+}
+
+TEST(exec_flags_exclude_each_other)
+{
+	int fd = vpmc_open();
+
+	EXPECT_EQ(-EINVAL, control_two(fd, VPMC_CONTROL_CLOSE_ON_EXEC |
+				       VPMC_CONTROL_ENABLE_ON_EXEC));
+	EXPECT_EQ(0, control_two(fd, VPMC_CONTROL_CLOSE_ON_EXEC));
+	EXPECT_EQ(VPMC_CONTROL_CLOSE_ON_EXEC, exec_flags(fd));
+	/* Another CONTROL, another answer. */
+	EXPECT_EQ(0, control_two(fd, 0));
+	EXPECT_EQ(0, exec_flags(fd));
+}
+
+/* An image that runs, and has ended. */
+static void wait_for_image(struct starter *s)
+{
+	char buf[4096];
+
+	while (read(s->out, buf, sizeof(buf)) > 0)
+		;
+}
+
+/*
+ * A user who watches a process of their own that becomes root's: sums end where
+ * execve() begins, and nothing can be opened or programmed any more.
+ */
+TEST(watched_and_set_user_id)
+{
+	struct vpmc_read before, read;
+	struct pollfd end = { .events = POLLIN };
+	struct starter s;
+	pid_t pid;
+
+	ASSERT_EQ(0, image_install(0, 04755));
+	pid = fork();
+	if (!pid) {
+		if (become(USER) || starter_start(&s, USER))
+			_exit(1);
+		end.fd = open_of(s.pid, O_RDWR | O_CREAT);
+		if (control_two(end.fd, 0) || vpmc_read(end.fd, &before))
+			_exit(2);
+		if (before.sum[0] || write(s.go, "", 1) != 1)
+			_exit(3);
+		wait_for_image(&s);
+		if (poll(&end, 1, 10000) != 1 || end.revents != POLLHUP ||
+		    vpmc_read(end.fd, &read))
+			_exit(4);
+		/* What it did before is little, beside the image's loop. */
+		if (read.state != VPMC_STATE_UNLINKED || !read.sum[0] ||
+		    read.sum[0] > 10000)
+			_exit(5);
+		before = read;
+		if (control_two(end.fd, 0) != -ESRCH ||
+		    vpmc_ioctl(end.fd, VPMC_IOC_START, 0) != -ESRCH)
+			_exit(6);
+		child_status(s.pid);
+		if (vpmc_read(end.fd, &read) ||
+		    memcmp(&before, &read, sizeof(read)))
+			_exit(7);
+		_exit(0);
+	}
+	EXPECT_EQ(0, child_status(pid));
+}
+
+/* Attaches all the time while the other one becomes root's. */
+static int attach_until_refused(pid_t pid, int *fds, int max)
+{
+	int n = 0, fd;
+
+	while (n < max) {
+		fd = open_of(pid, O_RDWR | O_CREAT);
+		if (fd < 0)
+			return fd == -EACCES || fd == -ESRCH ? n : -1;
+		control_two(fd, 0);
+		fds[n++] = fd;
+		/* So that the next one attaches anew. */
+		vpmc_ioctl(fd, VPMC_IOC_UNLINK, 0);
+	}
+	return n;
+}
+
+TEST(attached_while_it_becomes_root)
+{
+	int fds[900], n, i;
+	struct vpmc_read read;
+	struct starter s;
+	pid_t pid;
+
+	ASSERT_EQ(0, image_install(0, 04755));
+	pid = fork();
+	if (!pid) {
+		struct rlimit limit = { 1024, 1024 };
+
+		setrlimit(RLIMIT_NOFILE, &limit);
+		if (become(USER) || starter_start(&s, USER) ||
+		    write(s.go, "", 1) != 1)
+			_exit(1);
+		n = attach_until_refused(s.pid, fds, ARRAY_SIZE(fds));
+		if (n <= 0 || n == ARRAY_SIZE(fds))
+			_exit(2);
+		wait_for_image(&s);
+		for (i = 0; i < n; i++)
+			if (vpmc_read(fds[i], &read) ||
+			    read.state != VPMC_STATE_UNLINKED ||
+			    read.sum[0] > 10000)
+				_exit(3);
+		_exit(0);
+	}
+	EXPECT_EQ(0, child_status(pid));
 }
 
 /* In a pid namespace of its own a thread is known by another number. */
@@ -164,6 +468,5 @@ TEST(pid_namespace)
 	}
 	EXPECT_EQ(0, child_status(pid));
 }
-
 
 TEST_HARNESS_MAIN

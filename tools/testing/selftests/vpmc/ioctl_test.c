@@ -300,6 +300,8 @@ TEST_F(ioctl, flags)
 		if ((1U << bit) & (VPMC_CONTROL_NEW | VPMC_CONTROL_STOPPED |
 				   VPMC_CONTROL_INHERIT_THREADS |
 				   VPMC_CONTROL_INHERIT_PROCESSES |
+				   VPMC_CONTROL_CLOSE_ON_EXEC |
+				   VPMC_CONTROL_ENABLE_ON_EXEC |
 				   VPMC_CONTROL_PRESERVE))
 			continue;
 		EXPECT_EQ(-EINVAL, try_control(self, &control));

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who may open whose counters, and count what: by user, capability, namespace
+ * and mount option of /proc.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <linux/capability.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include "target.h"
+
+#define USER	1000
+#define OTHER	1001
+
+static const struct choice insns[] = { { EV_INSNS, 0 }, {} };
+
+/* Has these capabilities alone, whatever it had. */
+static int set_capabilities(uint64_t caps)
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct data[2] = {
+		{ .effective = caps, .permitted = caps },
+		{ .effective = caps >> 32, .permitted = caps >> 32 },
+	};
+
+	return syscall(SYS_capset, &header, data);
+}
+
+/* Becomes a user who keeps some capabilities. */
+static int become_with(uid_t uid, uint64_t caps)
+{
+	if (!uid)
+		return 0;
+	return prctl(PR_SET_KEEPCAPS, 1) || become(uid) ||
+	       set_capabilities(caps) ? -1 : 0;
+}
+
+/* Everything by descriptor: 0 if all of it works. */
+static int use(const struct target *t)
+{
+	struct vpmc_read read;
+	struct set set;
+
+	set.fd = target_open(t, O_RDWR | O_CREAT);
+	if (set_program(&set, insns) || vpmc_ioctl(set.fd, VPMC_IOC_START, 0) ||
+	    target_serve(t, 1) || vpmc_ioctl(set.fd, VPMC_IOC_STOP, 0) ||
+	    vpmc_read(set.fd, &read) || read.sum[0] != TARGET_SERVE.insns ||
+	    vpmc_ioctl(set.fd, VPMC_IOC_UNLINK, 0))
+		return 1;
+	return close(set.fd);
+}
+
+FIXTURE(access)
+{
+	struct target t;
+};
+
+FIXTURE_VARIANT(access)
+{
+	uid_t caller, owner;
+	uint64_t caps;
+	bool private;		/* the owner may not be debugged */
+	bool user_namespace;	/* the caller has one of its own, and all there */
+	int err;
+};
+
+FIXTURE_VARIANT_ADD(access, root_to_a_user) {
+	.owner = USER,
+};
+
+FIXTURE_VARIANT_ADD(access, own) {
+	.caller = USER, .owner = USER,
+};
+
+FIXTURE_VARIANT_ADD(access, another_user) {
+	.caller = USER, .owner = OTHER, .err = -EACCES,
+};
+
+FIXTURE_VARIANT_ADD(access, a_user_to_root) {
+	.caller = USER, .err = -EACCES,
+};
+
+FIXTURE_VARIANT_ADD(access, not_dumpable) {
+	.caller = USER, .owner = USER, .private = true, .err = -EACCES,
+};
+
+FIXTURE_VARIANT_ADD(access, debugger) {
+	.caller = USER, .owner = OTHER, .caps = 1ULL << CAP_SYS_PTRACE,
+};
+
+/* Counts everything, but not whose processes it does not control. */
+FIXTURE_VARIANT_ADD(access, perfmon_is_no_debugger) {
+	.caller = USER, .owner = OTHER, .caps = 1ULL << CAP_PERFMON,
+	.err = -EACCES,
+};
+
+FIXTURE_VARIANT_ADD(access, root_of_a_user_namespace) {
+	.caller = USER, .owner = OTHER, .user_namespace = true, .err = -EACCES,
+};
+
+/* The same user, but outside: ptrace_may_access() wants CAP_SYS_PTRACE there. */
+FIXTURE_VARIANT_ADD(access, own_from_a_user_namespace) {
+	.caller = USER, .owner = USER, .user_namespace = true, .err = -EACCES,
+};
+
+FIXTURE_SETUP(access)
+{
+	self->t.uid = variant->owner;
+	self->t.private = variant->private;
+	ASSERT_EQ(0, target_start(&self->t));
+}
+
+FIXTURE_TEARDOWN(access)
+{
+	EXPECT_EQ(0, target_end(&self->t));
+}
+
+TEST_F(access, open)
+{
+	static const int flags[] = {
+		O_RDONLY, O_RDWR, O_WRONLY, O_RDWR | O_CREAT,
+		O_RDONLY | O_CREAT,
+	};
+	pid_t pid = fork();
+	int i;
+
+	if (!pid) {
+		if (become_with(variant->caller, variant->caps) ||
+		    (variant->user_namespace && unshare(CLONE_NEWUSER)))
+			_exit(100);
+		for (i = 0; i < ARRAY_SIZE(flags); i++)
+			if (target_open_error(&self->t, flags[i]) !=
+			    variant->err)
+				_exit(i + 1);
+		_exit(variant->err ? 0 : use(&self->t) ? 50 : 0);
+	}
+	EXPECT_EQ(0, child_status(pid));
+}
+
+/* The right was there at open; what the owner becomes does not matter later. */
+TEST(decided_at_open)
+{
+	struct target t = { .uid = USER };
+	struct vpmc_read read;
+	struct set set;
+	pid_t pid;
+
+	ASSERT_EQ(0, target_start(&t));
+	pid = fork();
+	if (!pid) {
+		if (become(USER))
+			_exit(1);
+		set.fd = target_open(&t, O_RDWR | O_CREAT);
+		/* The caller changes, and cannot open it any more. */
+		if (setgid(OTHER) != -1 || prctl(PR_SET_DUMPABLE, 0) ||
+		    unshare(CLONE_NEWUSER))
+			_exit(2);
+		if (set_program(&set, insns) ||
+		    vpmc_ioctl(set.fd, VPMC_IOC_START, 0) ||
+		    target_serve(&t, 1) || vpmc_read(set.fd, &read))
+			_exit(3);
+		_exit(read.sum[0] != TARGET_SERVE.insns);
+	}
+	EXPECT_EQ(0, child_status(pid));
+	EXPECT_EQ(0, target_end(&t));
+}
+
+/* A /proc that hides other users' processes hides their counters. */
+TEST(hidepid)
+{
+	struct target own = { .uid = USER }, other = { .uid = OTHER };
+	char path[64];
+	pid_t pid;
+
+	ASSERT_EQ(0, target_start(&own));
+	ASSERT_EQ(0, target_start(&other));
+	pid = fork();
+	if (!pid) {
+		if (unshare(CLONE_NEWNS) ||
+		    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+		    mount("proc", "/proc", "proc", 0, "hidepid=2") ||
+		    become(USER))
+			_exit(1);
+		if (target_open_error(&own, O_RDWR | O_CREAT))
+			_exit(2);
+		if (target_open_error(&other, O_RDONLY) != -ENOENT ||
+		    target_open_error(&other, O_RDWR | O_CREAT) != -ENOENT)
+			_exit(3);
+		sprintf(path, "/proc/%d/task/%d/perfctr", other.pid, other.pid);
+		if (open_error(path, O_RDONLY) != -ENOENT)
+			_exit(4);
+		_exit(open_error(THREAD_FILE, O_RDWR | O_CREAT) ? 5 : 0);
+	}
+	EXPECT_EQ(0, child_status(pid));
+	EXPECT_EQ(0, target_end(&own));
+	EXPECT_EQ(0, target_end(&other));
+}
+
+/* Counting the kernel: what perf asks for it, of who programs the set. */
+static int kernel_refused(int fd)
+{
+	struct vpmc_control control;
+	int err;
+
+	control_init(&control, VPMC_CONTROL_STOPPED);
+	control_add(&control, EV_INSNS, 0);
+	control_add(&control, 0x200c0, 1);
+	err = vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control);
+	if (!err)
+		return 0;
+	return err == -EACCES && control.reason == VPMC_REASON_KERNEL_MODE &&
+	       control.bad_counter == 2 ? 1 : -1;
+}
+
+TEST(kernel_mode)
+{
+	struct target t = { .uid = USER };
+	int fd, i;
+	pid_t pid;
+
+	ASSERT_EQ(2, read_number("/proc/sys/kernel/perf_event_paranoid"));
+	ASSERT_EQ(0, target_start(&t));
+	for (i = 0; i < 4; i++) {
+		pid = fork();
+		if (!pid) {
+			uint64_t caps = i == 1 ? 1ULL << CAP_PERFMON : 0;
+
+			if (become_with(USER, caps))
+				_exit(1);
+			fd = target_open(&t, O_RDWR | O_CREAT);
+			if (i == 2 && unshare(CLONE_NEWUSER))
+				_exit(2);
+			_exit(kernel_refused(fd) == (i == 0 || i == 2) ? 0 : 3);
+		}
+		EXPECT_EQ(0, child_status(pid)) {
+			TH_LOG("step %d", i);
+		}
+		/* The last one: everybody may. */
+		if (i == 2)
+			ASSERT_EQ(0, write_file("/proc/sys/kernel/perf_event_paranoid",
+						"1"));
+	}
+	EXPECT_EQ(0, write_file("/proc/sys/kernel/perf_event_paranoid", "2"));
+	EXPECT_EQ(0, target_end(&t));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,712 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Counters of other processes: programmed, started, read, stopped and unlinked
+ * from outside, whatever their owner does. The owners know nothing of it.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <sys/mount.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include "target.h"
+
+#define USER	1000
+
+/* Two counters that must be equal, at any time, and a third. */
+static const struct choice events[] = {
+	{ EV_INSNS, FIXED(0) }, { EV_INSNS, 2 }, { EV_BRANCHES, 1 }, {}
+};
+
+static int program(int fd, unsigned int flags, const struct choice *choice)
+{
+	struct vpmc_control control;
+
+	control_init(&control, flags);
+	for (; choice->evtsel; choice++)
+		control_add(&control, choice->evtsel, choice->index);
+	return vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control);
+}
+
+/* READ: is this the state, and are these the sums of events[]? */
+static int wrong_read(int fd, uint32_t state, struct code_count want)
+{
+	struct vpmc_read read;
+	int err = vpmc_read(fd, &read);
+
+	if (!err && read.state == state && read.nr_counters == 3 &&
+	    read.sum[0] == want.insns && read.sum[1] == want.insns &&
+	    read.sum[2] == want.branches)
+		return 0;
+	fprintf(stderr, "# %d, state %u: %llu, %llu, %llu, expected %llu, %llu\n",
+		err, read.state, (unsigned long long)read.sum[0],
+		(unsigned long long)read.sum[1],
+		(unsigned long long)read.sum[2], (unsigned long long)want.insns,
+		(unsigned long long)want.branches);
+	return 1;
+}
+
+/* All that changes a set. */
+static int change_error(int fd)
+{
+	static const unsigned int change[] = {
+		VPMC_IOC_START, VPMC_IOC_STOP, VPMC_IOC_CLEAR, VPMC_IOC_UNLINK,
+	};
+	int err = program(fd, 0, events), i;
+
+	for (i = 0; i < ARRAY_SIZE(change); i++)
+		if (vpmc_ioctl(fd, change[i], 0) != err)
+			return 1;
+	return err;
+}
+
+FIXTURE(remote)
+{
+	struct target t;
+	int fd;
+};
+
+FIXTURE_SETUP(remote)
+{
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, target_start(&self->t));
+	self->fd = target_open(&self->t, O_RDWR | O_CREAT);
+	ASSERT_LE(0, self->fd);
+}
+
+FIXTURE_TEARDOWN(remote)
+{
+	close(self->fd);
+	kill(self->t.pid, SIGKILL);
+	waitpid(self->t.pid, NULL, 0);
+}
+
+TEST_F(remote, every_operation)
+{
+	struct code_count one = TARGET_SERVE;
+	struct vpmc_read read;
+	int fd = self->fd;
+
+	ASSERT_EQ(0, vpmc_read(fd, &read));
+	EXPECT_EQ(VPMC_STATE_EMPTY, read.state);
+	EXPECT_EQ(self->t.pid, read.tid);
+	EXPECT_EQ(-ENODATA, vpmc_ioctl(fd, VPMC_IOC_START, 0));
+	ASSERT_EQ(0, program(fd, 0, events));
+	EXPECT_EQ(0, wrong_read(fd, VPMC_STATE_RUNNING, CODE_COUNT(0, 0)));
+	ASSERT_EQ(0, target_serve(&self->t, 5));
+	EXPECT_EQ(0, wrong_read(fd, VPMC_STATE_RUNNING, code_times(one, 5)));
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_STOP, 0));
+	ASSERT_EQ(0, target_serve(&self->t, 3));
+	EXPECT_EQ(0, wrong_read(fd, VPMC_STATE_STOPPED, code_times(one, 5)));
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_START, 0));
+	ASSERT_EQ(0, target_serve(&self->t, 2));
+	EXPECT_EQ(0, wrong_read(fd, VPMC_STATE_RUNNING, code_times(one, 7)));
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_CLEAR, 0));
+	EXPECT_EQ(0, wrong_read(fd, VPMC_STATE_RUNNING, CODE_COUNT(0, 0)));
+	ASSERT_EQ(0, target_serve(&self->t, 1));
+	EXPECT_EQ(0, wrong_read(fd, VPMC_STATE_RUNNING, one));
+	EXPECT_EQ(-EEXIST, program(fd, VPMC_CONTROL_NEW, events));
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_UNLINK, 0));
+	ASSERT_EQ(0, target_serve(&self->t, 1));
+	EXPECT_EQ(0, wrong_read(fd, VPMC_STATE_UNLINKED, one));
+	EXPECT_EQ(-ESRCH, change_error(fd));
+	EXPECT_EQ(0, target_end(&self->t));
+}
+
+/* Two descriptors, one set: opened again it is found as it is. */
+TEST_F(remote, found_again)
+{
+	struct vpmc_control control;
+	struct vpmc_read read;
+	int again;
+
+	EXPECT_EQ(0, target_open_error(&self->t, O_RDONLY));
+	ASSERT_EQ(0, program(self->fd, 0, events));
+	again = target_open(&self->t, O_RDONLY);
+	ASSERT_LE(0, again);
+	ASSERT_EQ(0, target_serve(&self->t, 1));
+	EXPECT_EQ(0, wrong_read(again, VPMC_STATE_RUNNING, TARGET_SERVE));
+	ASSERT_EQ(0, vpmc_read_control(again, &control));
+	EXPECT_EQ(3, control.nr_counters);
+	/* This one only reads. */
+	EXPECT_EQ(-EBADF, change_error(again));
+	EXPECT_EQ(0, wrong_read(again, VPMC_STATE_RUNNING, TARGET_SERVE));
+	/* After UNLINK there is nothing to find, and then something new. */
+	ASSERT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_UNLINK, 0));
+	close(again);
+	again = target_open(&self->t, O_RDWR);
+	EXPECT_EQ(-ENOENT, vpmc_read(again, &read));
+	close(again);
+	again = target_open(&self->t, O_RDWR | O_CREAT);
+	EXPECT_EQ(0, program(again, 0, events));
+	ASSERT_EQ(0, target_serve(&self->t, 2));
+	EXPECT_EQ(0, wrong_read(again, VPMC_STATE_RUNNING,
+				code_times(TARGET_SERVE, 2)));
+	EXPECT_EQ(0, wrong_read(self->fd, VPMC_STATE_UNLINKED, TARGET_SERVE));
+	close(again);
+}
+
+/* It is put on the other CPU each time it wakes up. */
+TEST_F(remote, migrates)
+{
+	struct vpmc_read read;
+	cpu_set_t mask;
+	int i;
+
+	ASSERT_EQ(0, program(self->fd, 0, events));
+	for (i = 1; i <= 50; i++) {
+		CPU_ZERO(&mask);
+		CPU_SET(i % 2, &mask);
+		ASSERT_EQ(0, sched_setaffinity(self->t.pid, sizeof(mask),
+					       &mask));
+		ASSERT_EQ(0, target_serve(&self->t, 1));
+		EXPECT_EQ(0, wrong_read(self->fd, VPMC_STATE_RUNNING,
+					code_times(TARGET_SERVE, i)));
+	}
+	ASSERT_EQ(0, vpmc_read(self->fd, &read));
+	EXPECT_EQ(49, read.migrations);
+}
+
+/* The page is for the owner's address space alone. */
+TEST_F(remote, cannot_map)
+{
+	ASSERT_EQ(0, program(self->fd, 0, events));
+	EXPECT_EQ(MAP_FAILED, vpmc_map(self->fd));
+	EXPECT_EQ(EPERM, errno);
+	ASSERT_EQ(0, target_serve(&self->t, 1));
+	EXPECT_EQ(0, wrong_read(self->fd, VPMC_STATE_RUNNING, TARGET_SERVE));
+}
+
+/* In kernel mode too, by one who may. */
+TEST_F(remote, kernel_mode)
+{
+	struct vpmc_read read;
+
+	ASSERT_EQ(0, program(self->fd, 0, (struct choice[]){
+			     { EV_INSNS, 0 }, { 0x200c0, 1 }, {} }));
+	ASSERT_EQ(0, target_serve(&self->t, 7));
+	ASSERT_EQ(0, vpmc_read(self->fd, &read));
+	EXPECT_EQ(7 * TARGET_SERVE.insns, read.sum[0]);
+	EXPECT_LT(7 * 100, read.sum[1]);
+}
+
+/* A debugger has stopped it, and its system call begins anew afterwards. */
+TEST_F(remote, stopped_by_a_debugger)
+{
+	struct code_count one = TARGET_SERVE;
+	int status;
+
+	ASSERT_EQ(0, program(self->fd, 0, events));
+	ASSERT_EQ(0, target_serve(&self->t, 1));
+	ASSERT_EQ(0, ptrace(PTRACE_SEIZE, self->t.pid, 0, 0));
+	ASSERT_EQ(0, ptrace(PTRACE_INTERRUPT, self->t.pid, 0, 0));
+	ASSERT_EQ(self->t.pid, waitpid(self->t.pid, &status, 0));
+	ASSERT_TRUE(WIFSTOPPED(status));
+	EXPECT_EQ('t', process_state(self->t.pid));
+	EXPECT_EQ(0, wrong_read(self->fd, VPMC_STATE_RUNNING, one));
+	ASSERT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_STOP, 0));
+	ASSERT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_CLEAR, 0));
+	ASSERT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_START, 0));
+	ASSERT_EQ(0, ptrace(PTRACE_DETACH, self->t.pid, 0, 0));
+	ASSERT_EQ(0, target_serve(&self->t, 1));
+	EXPECT_EQ(0, wrong_read(self->fd, VPMC_STATE_RUNNING,
+				code_add(one, CODE_COUNT(1, 0))));
+}
+
+/* Ended, and not yet waited for. */
+TEST_F(remote, zombie)
+{
+	siginfo_t info;
+
+	ASSERT_EQ(0, program(self->fd, 0, events));
+	ASSERT_EQ(0, target_serve(&self->t, 3));
+	ASSERT_EQ(0, kill(self->t.pid, SIGKILL));
+	ASSERT_EQ(0, waitid(P_PID, self->t.pid, &info, WEXITED | WNOWAIT));
+	EXPECT_EQ('Z', process_state(self->t.pid));
+	EXPECT_EQ(-ESRCH, target_open_error(&self->t, O_RDWR | O_CREAT));
+	EXPECT_EQ(-ESRCH, target_open_error(&self->t, O_RDONLY));
+	EXPECT_EQ(0, wrong_read(self->fd, VPMC_STATE_EXITED,
+				code_times(TARGET_SERVE, 3)));
+	EXPECT_EQ(-ESRCH, change_error(self->fd));
+	EXPECT_EQ(KILLED_BY(SIGKILL), child_status(self->t.pid));
+	EXPECT_EQ(-ENOENT, target_open_error(&self->t, O_RDWR));
+	EXPECT_EQ(0, wrong_read(self->fd, VPMC_STATE_EXITED,
+				code_times(TARGET_SERVE, 3)));
+}
+
+static int send_fd(int to, int fd)
+{
+	char buf[CMSG_SPACE(sizeof(int))] = "";
+	struct iovec iov = { .iov_base = "", .iov_len = 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = buf, .msg_controllen = sizeof(buf),
+	};
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
+
+	cmsg->cmsg_level = SOL_SOCKET;
+	cmsg->cmsg_type = SCM_RIGHTS;
+	cmsg->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(cmsg), &fd, sizeof(int));
+	return sendmsg(to, &msg, 0) == 1 ? 0 : -errno;
+}
+
+static int receive_fd(int from)
+{
+	char buf[CMSG_SPACE(sizeof(int))], byte;
+	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = buf, .msg_controllen = sizeof(buf),
+	};
+	int fd;
+
+	if (recvmsg(from, &msg, 0) != 1 || !CMSG_FIRSTHDR(&msg))
+		return -1;
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(int));
+	return fd;
+}
+
+/* A descriptor takes along what it may do; only then can it be passed on. */
+TEST_F(remote, passed_over_a_socket)
+{
+	int pair[2], ro = target_open(&self->t, O_RDONLY);
+	struct target *t = &self->t;
+	pid_t pid;
+
+	ASSERT_LE(0, ro);
+	ASSERT_EQ(0, program(self->fd, VPMC_CONTROL_STOPPED, events));
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	pid = fork();
+	if (!pid) {
+		int rw;
+
+		close(self->fd);
+		close(ro);
+		if (become(USER))
+			_exit(1);
+		/* The target is root's. */
+		if (target_open_error(t, O_RDWR) != -EACCES ||
+		    target_open_error(t, O_RDONLY) != -EACCES)
+			_exit(2);
+		rw = receive_fd(pair[0]);
+		ro = receive_fd(pair[0]);
+		if (vpmc_ioctl(rw, VPMC_IOC_START, 0) || target_serve(t, 2) ||
+		    vpmc_ioctl(rw, VPMC_IOC_STOP, 0))
+			_exit(3);
+		if (wrong_read(ro, VPMC_STATE_STOPPED,
+			       code_times(TARGET_SERVE, 2)))
+			_exit(4);
+		if (change_error(ro) != -EBADF)
+			_exit(5);
+		_exit(vpmc_ioctl(rw, VPMC_IOC_UNLINK, 0) ? 6 : 0);
+	}
+	ASSERT_EQ(0, send_fd(pair[1], self->fd));
+	ASSERT_EQ(0, send_fd(pair[1], ro));
+	EXPECT_EQ(0, child_status(pid));
+	EXPECT_EQ(0, wrong_read(self->fd, VPMC_STATE_UNLINKED,
+				code_times(TARGET_SERVE, 2)));
+}
+
+/* Waits for ever; tells what it has waited for. */
+struct poller {
+	pthread_t thread;
+	volatile pid_t tid;
+	int fd;
+	short revents;
+	int n;
+};
+
+static void *poll_thread(void *arg)
+{
+	struct poller *poller = arg;
+	struct pollfd p = { .fd = poller->fd, .events = POLLIN };
+
+	poller->tid = my_tid();
+	poller->n = poll(&p, 1, 10000);
+	poller->revents = p.revents;
+	return NULL;
+}
+
+static int start_poller(struct poller *poller, int fd)
+{
+	poller->fd = fd;
+	poller->tid = 0;
+	if (pthread_create(&poller->thread, NULL, poll_thread, poller))
+		return -1;
+	while (!poller->tid || process_state(poller->tid) != 'S')
+		usleep(100);
+	return 0;
+}
+
+static int poll_now(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN | POLLOUT };
+
+	return poll(&p, 1, 0) < 0 ? -errno : p.revents;
+}
+
+TEST_F(remote, poll_reports_exit)
+{
+	struct poller poller;
+
+	EXPECT_EQ(0, poll_now(self->fd));
+	ASSERT_EQ(0, program(self->fd, 0, events));
+	EXPECT_EQ(0, poll_now(self->fd));
+	ASSERT_EQ(0, start_poller(&poller, self->fd));
+	ASSERT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_STOP, 0));
+	EXPECT_EQ('S', process_state(poller.tid));
+	ASSERT_EQ(0, kill(self->t.pid, SIGKILL));
+	ASSERT_EQ(0, pthread_join(poller.thread, NULL));
+	EXPECT_EQ(1, poller.n);
+	EXPECT_EQ(POLLHUP, poller.revents);
+	EXPECT_EQ(POLLHUP, poll_now(self->fd));
+}
+
+TEST_F(remote, poll_reports_unlink)
+{
+	int other = target_open(&self->t, O_RDONLY);
+	struct poller poller;
+
+	ASSERT_EQ(0, start_poller(&poller, other));
+	ASSERT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_UNLINK, 0));
+	ASSERT_EQ(0, pthread_join(poller.thread, NULL));
+	EXPECT_EQ(1, poller.n);
+	EXPECT_EQ(POLLHUP, poller.revents);
+	close(other);
+	/* There is nothing to wait for any more. */
+	other = target_open(&self->t, O_RDONLY);
+	EXPECT_EQ(POLLERR, poll_now(other));
+	close(other);
+}
+
+/*
+ * A process that is in user mode all the time, on the other CPU. One turn of its
+ * loop is three instructions, one of them a branch, in this order: turns + 1,
+ * compare, branch.
+ */
+FIXTURE(running)
+{
+	struct target t;
+	int fd;
+};
+
+FIXTURE_SETUP(running)
+{
+	self->t.runs = true;
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, target_start(&self->t));
+	self->fd = target_open(&self->t, O_RDWR | O_CREAT);
+	ASSERT_LE(0, self->fd);
+}
+
+FIXTURE_TEARDOWN(running)
+{
+	close(self->fd);
+	kill(self->t.pid, SIGKILL);
+	waitpid(self->t.pid, NULL, 0);
+}
+
+/* All of one moment: two are equal, and the third is what belongs to them. */
+static bool torn(const struct vpmc_read *read)
+{
+	uint64_t insns = read->sum[0], branches = read->sum[2];
+
+	if (read->sum[1] == insns &&
+	    insns + 2 >= 3 * branches && insns <= 3 * branches + 2)
+		return false;
+	fprintf(stderr, "# %llu, %llu, %llu\n", (unsigned long long)insns,
+		(unsigned long long)read->sum[1], (unsigned long long)branches);
+	return true;
+}
+
+/* Between two counts of turns that were read before and after. */
+static bool outside(const struct vpmc_read *read, uint64_t low, uint64_t high)
+{
+	if (read->sum[0] + 3 > 3 * low && read->sum[0] < 3 * high + 3)
+		return false;
+	fprintf(stderr, "# %llu instructions, %llu to %llu turns\n",
+		(unsigned long long)read->sum[0], (unsigned long long)low,
+		(unsigned long long)high);
+	return true;
+}
+
+/* Neither torn nor old: what it did up to the system call is in the sums. */
+TEST_F(running, read_at_one_moment)
+{
+	uint64_t before, started, from, to;
+	struct vpmc_read read;
+	int i;
+
+	before = self->t.shared->turns;
+	ASSERT_EQ(0, program(self->fd, 0, events));
+	started = self->t.shared->turns;
+	for (i = 0; i < 1000; i++) {
+		from = self->t.shared->turns;
+		ASSERT_EQ(0, vpmc_read(self->fd, &read));
+		to = self->t.shared->turns;
+		ASSERT_EQ(VPMC_STATE_RUNNING, read.state);
+		ASSERT_FALSE(torn(&read));
+		ASSERT_FALSE(outside(&read, from - started, to - before));
+	}
+	/* It was there, and not asleep. */
+	EXPECT_LT(1000, to - started);
+}
+
+/* What STOP returns from has stopped, and what START returns from runs. */
+TEST_F(running, start_and_stop)
+{
+	uint64_t t[4], low = 0, high = 0;
+	struct vpmc_read read, again;
+	int i;
+
+	ASSERT_EQ(0, program(self->fd, VPMC_CONTROL_STOPPED, events));
+	for (i = 0; i < 200; i++) {
+		t[0] = self->t.shared->turns;
+		ASSERT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_START, 0));
+		t[1] = self->t.shared->turns;
+		while (self->t.shared->turns == t[1])
+			;
+		t[2] = self->t.shared->turns;
+		ASSERT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_STOP, 0));
+		t[3] = self->t.shared->turns;
+		low += t[2] - t[1];
+		high += t[3] - t[0] + 1;
+		ASSERT_EQ(0, vpmc_read(self->fd, &read));
+		ASSERT_EQ(VPMC_STATE_STOPPED, read.state);
+		ASSERT_EQ(read.sum[0], read.sum[1]);
+		ASSERT_LE(3 * (low - i), read.sum[0] + 3);
+		ASSERT_GE(3 * high, read.sum[0]);
+		ASSERT_EQ(0, vpmc_read(self->fd, &again));
+		ASSERT_EQ(0, memcmp(&read, &again, sizeof(read)));
+	}
+}
+
+/* CLEAR and CONTROL while it runs: all counters begin at the same moment. */
+TEST_F(running, cleared_and_programmed)
+{
+	struct vpmc_read read;
+	uint64_t from, to;
+	int i;
+
+	ASSERT_EQ(0, program(self->fd, 0, events));
+	for (i = 0; i < 200; i++) {
+		from = self->t.shared->turns;
+		ASSERT_EQ(0, i % 2 ? program(self->fd, 0, events) :
+			     vpmc_ioctl(self->fd, VPMC_IOC_CLEAR, 0));
+		ASSERT_EQ(0, vpmc_read(self->fd, &read));
+		to = self->t.shared->turns;
+		ASSERT_FALSE(torn(&read));
+		ASSERT_FALSE(outside(&read, 0, to - from));
+	}
+}
+
+/* It is moved to another CPU for each READ. */
+TEST_F(running, read_while_it_migrates)
+{
+	uint64_t before, started, from, moved, to;
+	struct vpmc_read read;
+	cpu_set_t mask;
+	int i;
+
+	before = self->t.shared->turns;
+	ASSERT_EQ(0, program(self->fd, 0, events));
+	started = self->t.shared->turns;
+	for (i = 0; i < 200; i++) {
+		from = self->t.shared->turns;
+		CPU_ZERO(&mask);
+		CPU_SET(i % 2, &mask);
+		ASSERT_EQ(0, sched_setaffinity(self->t.pid, sizeof(mask),
+					       &mask));
+		/* It has run there. */
+		moved = self->t.shared->turns;
+		while (self->t.shared->turns == moved)
+			usleep(20);
+		ASSERT_EQ(0, vpmc_read(self->fd, &read));
+		to = self->t.shared->turns;
+		ASSERT_FALSE(torn(&read));
+		ASSERT_FALSE(outside(&read, from - started, to - before));
+		ASSERT_EQ(i + 1, read.migrations);
+	}
+}
+
+TEST_F(running, unlinked)
+{
+	struct vpmc_read read, again;
+	uint64_t turns;
+
+	ASSERT_EQ(0, program(self->fd, 0, events));
+	turns = self->t.shared->turns;
+	while (self->t.shared->turns < turns + 1000)
+		;
+	ASSERT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_UNLINK, 0));
+	ASSERT_EQ(0, vpmc_read(self->fd, &read));
+	EXPECT_EQ(VPMC_STATE_UNLINKED, read.state);
+	EXPECT_FALSE(torn(&read));
+	turns = self->t.shared->turns;
+	while (self->t.shared->turns < turns + 1000)
+		;
+	ASSERT_EQ(0, vpmc_read(self->fd, &again));
+	EXPECT_EQ(0, memcmp(&read, &again, sizeof(read)));
+}
+
+/* A debugger lets it go on instruction by instruction. */
+TEST_F(running, single_steps)
+{
+	struct vpmc_read read;
+	int status, i;
+
+	ASSERT_EQ(0, ptrace(PTRACE_SEIZE, self->t.pid, 0, 0));
+	ASSERT_EQ(0, ptrace(PTRACE_INTERRUPT, self->t.pid, 0, 0));
+	ASSERT_EQ(self->t.pid, waitpid(self->t.pid, &status, 0));
+	ASSERT_EQ(0, program(self->fd, 0, events));
+	for (i = 1; i <= 30; i++) {
+		ASSERT_EQ(0, ptrace(PTRACE_SINGLESTEP, self->t.pid, 0, 0));
+		ASSERT_EQ(self->t.pid, waitpid(self->t.pid, &status, 0));
+		ASSERT_EQ(0, vpmc_read(self->fd, &read));
+		EXPECT_EQ(i, read.sum[0]);
+		EXPECT_EQ(i, read.sum[1]);
+	}
+	EXPECT_EQ(10, read.sum[2]);
+	EXPECT_EQ(0, ptrace(PTRACE_DETACH, self->t.pid, 0, 0));
+}
+
+/* A second thread of another process has a file of its own. */
+struct serving {
+	int wake[2];
+	int to_tid[2];
+};
+
+static void *serving_thread(void *arg)
+{
+	struct serving *serving = arg;
+	pid_t tid = my_tid();
+
+	if (write(serving->to_tid[1], &tid, sizeof(tid)) == sizeof(tid))
+		code_serve(serving->wake[0], TARGET_TURNS);
+	return NULL;
+}
+
+static pid_t start_serving(struct serving *serving, pid_t *tid)
+{
+	pthread_t thread;
+	pid_t pid;
+
+	if (pipe(serving->to_tid) || pipe(serving->wake))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		close(serving->wake[1]);
+		pthread_create(&thread, NULL, serving_thread, serving);
+		for (;;)
+			pause();
+	}
+	if (read(serving->to_tid[0], tid, sizeof(*tid)) != sizeof(*tid))
+		return -1;
+	while (process_state(*tid) != 'S')
+		usleep(100);
+	return pid;
+}
+
+TEST(thread_of_another_process)
+{
+	struct serving serving;
+	struct vpmc_read sums;
+	int leader, fd;
+	pid_t pid, tid;
+	char path[64];
+
+	pid = start_serving(&serving, &tid);
+	ASSERT_LT(0, pid);
+	sprintf(path, "/proc/%d/perfctr", pid);
+	leader = open(path, O_RDWR | O_CREAT, 0);
+	ASSERT_LE(0, leader);
+	sprintf(path, "/proc/%d/task/%d/perfctr", pid, tid);
+	fd = open(path, O_RDWR | O_CREAT, 0);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, vpmc_read(fd, &sums));
+	EXPECT_EQ(tid, sums.tid);
+	ASSERT_EQ(0, vpmc_read(leader, &sums));
+	EXPECT_EQ(pid, sums.tid);
+
+	ASSERT_EQ(0, program(fd, 0, events));
+	/* One byte, and the end: the thread is gone, its process not. */
+	ASSERT_EQ(1, write(serving.wake[1], "", 1));
+	close(serving.wake[1]);
+	while (open_error(path, O_RDONLY) != -ENOENT)
+		usleep(100);
+	ASSERT_EQ(0, vpmc_read(fd, &sums));
+	EXPECT_EQ(VPMC_STATE_EXITED, sums.state);
+	EXPECT_LT(TARGET_SERVE.insns, sums.sum[0]);
+	EXPECT_EQ(sums.sum[0], sums.sum[1]);
+	ASSERT_EQ(0, vpmc_read(leader, &sums));
+	EXPECT_EQ(VPMC_STATE_EMPTY, sums.state);
+	kill(pid, SIGKILL);
+	EXPECT_EQ(KILLED_BY(SIGKILL), child_status(pid));
+}
+
+/* Processes that end while somebody attaches: attached and ended, or too late. */
+TEST(attach_and_exit)
+{
+	int attached = 0, late = 0, i, fd;
+	struct vpmc_read read;
+	struct target t;
+
+	ASSERT_EQ(0, pin(0));
+	for (i = 0; i < 100; i++) {
+		t.pid = fork();
+		if (!t.pid) {
+			pin(1);
+			code_loop(10000, 0);
+			_exit(0);
+		}
+		code_loop(1 + 20000 * (i % 50), 0);
+		fd = target_open(&t, O_RDWR | O_CREAT);
+		if (fd >= 0) {
+			attached++;
+			program(fd, 0, events);
+		} else {
+			ASSERT_EQ(-ESRCH, fd);
+			late++;
+		}
+		ASSERT_EQ(0, child_status(t.pid));
+		if (fd < 0)
+			continue;
+		ASSERT_EQ(0, vpmc_read(fd, &read));
+		ASSERT_EQ(VPMC_STATE_EXITED, read.state);
+		ASSERT_EQ(read.sum[0], read.sum[1]);
+		close(fd);
+	}
+	TH_LOG("%d attached, %d too late", attached, late);
+	EXPECT_LT(0, attached);
+	EXPECT_LT(0, late);
+}
+
+TEST(kernel_thread)
+{
+	EXPECT_EQ(-EOPNOTSUPP, open_error("/proc/2/perfctr", O_RDWR | O_CREAT));
+	EXPECT_EQ(-EOPNOTSUPP, open_error("/proc/2/perfctr", O_RDONLY));
+}
+
+/* Seen from outside, an owner's number is still its own name for itself. */
+TEST(pid_namespace)
+{
+	struct vpmc_read read;
+	struct target t = {};
+	int fd;
+
+	ASSERT_EQ(0, unshare(CLONE_NEWPID));
+	ASSERT_EQ(0, target_start(&t));
+	EXPECT_NE(1, t.pid);
+	fd = target_open(&t, O_RDWR | O_CREAT);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, vpmc_read(fd, &read));
+	EXPECT_EQ(1, read.tid);
+	ASSERT_EQ(0, program(fd, 0, events));
+	ASSERT_EQ(0, target_serve(&t, 1));
+	ASSERT_EQ(0, vpmc_read(fd, &read));
+	EXPECT_EQ(1, read.tid);
+	EXPECT_EQ(TARGET_SERVE.insns, read.sum[0]);
+	EXPECT_EQ(0, target_end(&t));
+}
+
+TEST_HARNESS_MAIN

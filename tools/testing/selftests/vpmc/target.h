@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Processes whose counters others open: they do nothing of the kind themselves.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef TARGET_H
+#define TARGET_H
+
+#include <poll.h>
+#include <sys/ioctl.h>
+#include "vpmc_test.h"
+
+#define TARGET_TURNS	1000
+#define TARGET_SERVE	CODE_SERVE(TARGET_TURNS)
+
+/**
+ * struct target - Such a process, on CPU 1
+ * @uid:	Whose it is; for root nothing is changed.
+ * @runs:	It is in user mode all the time, instead of asleep in code_serve().
+ * @private:	It may not be debugged.
+ * @pid:	Its number.
+ * @wake:	Pipe that it reads; each byte costs it TARGET_SERVE. At the end
+ *		of it the process ends.
+ * @shared:	What is written by it, or tells it something.
+ */
+struct target {
+	uid_t uid;
+	bool runs;
+	bool private;
+	pid_t pid;
+	int wake;
+	struct {
+		volatile uint32_t go;	/* @runs: VPMC_STATE_RUNNING */
+		volatile uint64_t turns;
+	} *shared;
+};
+
+/* 0 or -1. Who drops root has what others have, and no more. */
+static inline int become(uid_t uid)
+{
+	if (uid && (setgid(uid) || setuid(uid) || prctl(PR_SET_DUMPABLE, 1)))
+		return -1;
+	return 0;
+}
+
+/* What /proc says of a process: R, S, ... */
+static inline char process_state(pid_t pid)
+{
+	char path[64], text[512], *p;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY);
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return 0;
+	text[n] = 0;
+	p = strrchr(text, ')');
+	return p ? p[2] : 0;
+}
+
+/* Returns when it has taken all bytes and sleeps: 0, or -1 if it has ended. */
+static inline int target_wait(const struct target *t)
+{
+	int left = 0;
+	char state;
+
+	for (;;) {
+		usleep(100);
+		if (ioctl(t->wake, FIONREAD, &left))
+			return -1;
+		state = process_state(t->pid);
+		if (!left && state == 'S')
+			return 0;
+		if (!state || state == 'Z')
+			return -1;
+	}
+}
+
+static inline void target_main(const struct target *t, int pipe_fd)
+{
+	if (pin(1) || become(t->uid) ||
+	    (t->private && prctl(PR_SET_DUMPABLE, 0)))
+		_exit(100);
+	if (t->runs)
+		_exit(code_until((long)&t->shared->go, (long)&t->shared->turns));
+	_exit(code_serve(pipe_fd, TARGET_TURNS));
+}
+
+/* 0 or -1. It sleeps, or runs. */
+static inline int target_start(struct target *t)
+{
+	pid_t parent = getpid();
+	int fds[2];
+
+	t->shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (t->shared == MAP_FAILED || pipe2(fds, O_CLOEXEC))
+		return -1;
+	t->shared->go = VPMC_STATE_RUNNING;
+	t->pid = fork();
+	if (!t->pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		/* 0: it is the first one of a pid namespace. */
+		if (getppid() && getppid() != parent)
+			_exit(101);
+		/* Nor does it hold the pipes of others. */
+		dup2(fds[0], 3);
+		syscall(SYS_close_range, 4, ~0U, 0);
+		target_main(t, 3);
+	}
+	close(fds[0]);
+	t->wake = fds[1];
+	if (!t->runs)
+		return target_wait(t);
+	while (!t->shared->turns)
+		if (process_state(t->pid) == 'Z' || usleep(100))
+			return -1;
+	return 0;
+}
+
+/* It serves @n bytes, and sleeps again. */
+static inline int target_serve(const struct target *t, int n)
+{
+	while (n--)
+		if (write(t->wake, "", 1) != 1)
+			return -errno;
+	return target_wait(t);
+}
+
+/* Its status when it has ended by itself. */
+static inline int target_end(struct target *t)
+{
+	t->shared->go = 0;
+	close(t->wake);
+	munmap(t->shared, PAGE);
+	return child_status(t->pid);
+}
+
+/* A descriptor of that process' counters, or -errno. */
+static inline int open_of(pid_t pid, int flags)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/perfctr", pid);
+	fd = open(path, flags | O_CLOEXEC, 0);
+	return fd < 0 ? -errno : fd;
+}
+
+static inline int target_open(const struct target *t, int flags)
+{
+	return open_of(t->pid, flags);
+}
+
+static inline int open_error(const char *path, int flags)
+{
+	int fd = open(path, flags, 0);
+
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+static inline int target_open_error(const struct target *t, int flags)
+{
+	int fd = target_open(t, flags);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+#endif /* TARGET_H */
