@@ -30,8 +30,9 @@
  * @VPMC_STATE_EMPTY:		Attached, never programmed.
  * @VPMC_STATE_STOPPED:		Programmed; nothing counts. The sums stand.
  * @VPMC_STATE_RUNNING:		Counting whenever the thread is on a CPU.
- * @VPMC_STATE_UNLINKED:	Detached for good, by UNLINK or by execve() of a
- *				program with other privileges. The sums stand.
+ * @VPMC_STATE_UNLINKED:	Detached for good, by UNLINK, or by execve() of a
+ *				program with other privileges or of a set with
+ *				VPMC_CONTROL_CLOSE_ON_EXEC. The sums stand.
  * @VPMC_STATE_EXITED:		The thread is gone. The sums stand.
  * @VPMC_STATE_REVOKED:		The administrator took the PMU away
  *				(kernel.vpmc_revoke), or the machine goes down.
@@ -268,6 +269,8 @@ struct vpmc_counter {
 #define VPMC_CONTROL_STOPPED	(1U << 1)  /* do not start counting */
 #define VPMC_CONTROL_INHERIT_THREADS	(1U << 2)
 #define VPMC_CONTROL_INHERIT_PROCESSES	(1U << 3)
+#define VPMC_CONTROL_CLOSE_ON_EXEC (1U << 4) /* execve() unlinks the set */
+#define VPMC_CONTROL_ENABLE_ON_EXEC (1U << 5) /* the next execve() starts it */
 #define VPMC_CONTROL_PRESERVE	(1U << 6)
 
 /**
@@ -324,7 +327,9 @@ enum vpmc_reason {
  * struct vpmc_control - Argument of VPMC_IOC_CONTROL and VPMC_IOC_READ_CONTROL
  * @size:	In: bytes of this structure that the caller passes. It may end
  *		after the last counter in use.
- * @flags:	In: VPMC_CONTROL_* bits. READ_CONTROL: zero.
+ * @flags:	In: VPMC_CONTROL_* bits. READ_CONTROL: in: zero; out: those about
+ *		what is still to come, VPMC_CONTROL_CLOSE_ON_EXEC and
+ *		VPMC_CONTROL_ENABLE_ON_EXEC.
  * @nr_counters: CONTROL: number of elements of @counter; 0 counts run time,
  *		switches and migrations alone. READ_CONTROL: in: the number that
  *		there is room for; out: the number in the set.
@@ -334,6 +339,11 @@ enum vpmc_reason {
  * @reason:	Out: enum vpmc_reason.
  * @reserved:	Zero.
  * @counter:	The counters.
+ *
+ * VPMC_CONTROL_ENABLE_ON_EXEC, which makes sense with VPMC_CONTROL_STOPPED and
+ * excludes VPMC_CONTROL_CLOSE_ON_EXEC, is used up by the first execve() that
+ * succeeds. User-mode counts then begin with the new program's first
+ * instruction.
  *
  * CONTROL replaces the whole set or, on any error, leaves everything as it
  * was. Success clears all sums, run time, switches and migrations but those
@@ -407,11 +417,16 @@ struct vpmc_read {
  * switches and migrations.
  *
  * All but INFO need counters (ENOENT). CONTROL, START, STOP, CLEAR and UNLINK
- * need a descriptor that is open for writing (EBADF) and a caller in the
- * owner's thread group (EPERM), and counters that are still attached (ESRCH).
+ * need a descriptor that is open for writing (EBADF), and counters that are
+ * still attached (ESRCH). Who may do what is decided when the file is opened,
+ * and goes with the descriptor.
  * START, STOP and CLEAR need a set that was programmed and not revoked
  * (ENODATA). READ and READ_CONTROL fail with ENOSPC if the structure has no room
  * for all counters of the set; READ_CONTROL has then stored their number.
+ *
+ * poll() reports POLLHUP once the counters are detached, because their thread
+ * has ended, execve() unlinked them or somebody did. A descriptor without
+ * counters is POLLERR.
  */
 #define VPMC_IOC_MAGIC		0xBF
 
