@@ -37,6 +37,8 @@
  * @VPMC_STATE_REVOKED:		The administrator took the PMU away
  *				(kernel.vpmc_revoke), or the machine goes down.
  *				The sums stand. Another CONTROL starts anew.
+ * @VPMC_STATE_OVERFLOWED:	Stopped because a counter's period passed. The
+ *				sums stand. RESUME goes on from them.
  */
 enum vpmc_state {
 	VPMC_STATE_EMPTY	= 0,
@@ -45,6 +47,7 @@ enum vpmc_state {
 	VPMC_STATE_UNLINKED	= 3,
 	VPMC_STATE_EXITED	= 4,
 	VPMC_STATE_REVOKED	= 5,
+	VPMC_STATE_OVERFLOWED	= 6,
 };
 
 /*
@@ -94,7 +97,11 @@ struct vpmc_slot {
  * @switches:	How often the owner was put on a CPU while the set was running,
  *		since the set was programmed or cleared.
  * @migrations:	How many of @switches were to another CPU than the last one.
+ * @overflowed:	The counters whose period passed: bit n for element n of @slot.
+ *		Zero unless @state is VPMC_STATE_OVERFLOWED.
  * @reserved1:	Zero.
+ * @overflows:	How many periods have passed, of all counters together, since the
+ *		set was programmed or cleared as a whole.
  * @slot:	The counters, in the order in which CONTROL named them.
  *
  * The kernel alone writes this page, and only on the CPU that runs the owner
@@ -156,7 +163,9 @@ struct vpmc_page {
 	__u64	tsc_base;
 	__u64	switches;
 	__u64	migrations;
-	__u64	reserved1[2];
+	__u32	overflowed;
+	__u32	reserved1;
+	__u64	overflows;
 
 	struct vpmc_slot slot[VPMC_MAX_COUNTERS];
 };
@@ -237,7 +246,11 @@ struct vpmc_info {
  * @index:	In: RDPMC index of the counter to use, or VPMC_ANY.
  *		READ_CONTROL: the counter that is used.
  * @flags:	VPMC_COUNTER_* bits. READ_CONTROL: zero.
- * @period:	Zero.
+ * @period:	The counter overflows each time that it has counted so many
+ *		events; 0: never. What it has counted beyond that, when the
+ *		processor tells, is part of the next period. The first period
+ *		begins with CONTROL, and another one when CLEAR names the
+ *		counter. execve() ends all periods; the counts go on.
  * @reserved:	Zero.
  */
 struct vpmc_counter {
@@ -278,7 +291,7 @@ struct vpmc_counter {
  * @VPMC_REASON_NONE:		It was not.
  * @VPMC_REASON_RESERVED_BIT:	@evtsel has a bit that must be zero.
  * @VPMC_REASON_RESERVED_FIELD:	flags of the counter has an unknown bit, or
- *				period or reserved is not zero.
+ *				reserved is not zero.
  * @VPMC_REASON_NO_MODE:	Neither USR nor OS is set.
  * @VPMC_REASON_BAD_INDEX:	The processor has no counter @index.
  * @VPMC_REASON_INDEX_TAKEN:	Two counters name one @index.
@@ -301,6 +314,11 @@ struct vpmc_counter {
  *				booted, and then it stays so.
  * @VPMC_REASON_REVOKED:	The administrator keeps the PMU
  *				(kernel.vpmc_revoke = 1).
+ * @VPMC_REASON_PERIOD:		The period is shorter than the administrator
+ *				allows (kernel.vpmc_period_min).
+ * @VPMC_REASON_NO_INTERRUPT:	The PMU cannot tell of overflows: no counter can
+ *				have a period.
+ * @VPMC_REASON_SIGNAL:		@signal cannot be had, or no counter has a period.
  */
 enum vpmc_reason {
 	VPMC_REASON_NONE		= 0,
@@ -321,6 +339,9 @@ enum vpmc_reason {
 	VPMC_REASON_PMU_WATCHDOG	= 15,
 	VPMC_REASON_PMU_TRACE		= 16,
 	VPMC_REASON_REVOKED		= 17,
+	VPMC_REASON_PERIOD		= 18,
+	VPMC_REASON_NO_INTERRUPT	= 19,
+	VPMC_REASON_SIGNAL		= 20,
 };
 
 /**
@@ -337,6 +358,9 @@ enum vpmc_reason {
  *		was found valid: the element that was refused, or @nr_counters if
  *		the set as a whole was.
  * @reason:	Out: enum vpmc_reason.
+ * @signal:	What the owner gets when a period has passed, or 0. Every signal
+ *		but SIGKILL, SIGSTOP, and those whose codes have another meaning:
+ *		SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGCHLD, SIGSYS.
  * @reserved:	Zero.
  * @counter:	The counters.
  *
@@ -348,6 +372,21 @@ enum vpmc_reason {
  * CONTROL replaces the whole set or, on any error, leaves everything as it
  * was. Success clears all sums, run time, switches and migrations but those
  * that are to be preserved.
+ *
+ * When a counter's period has passed the set stops, with the state
+ * VPMC_STATE_OVERFLOWED, until RESUME. A set that counts user mode alone stops
+ * where the processor delivered the counter's interrupt.
+ *
+ * The signal comes to the owner itself before it executes another instruction in
+ * user mode; a system call is not interrupted. In its siginfo_t are
+ *
+ *	si_code		POLL_MSG
+ *	si_fd		the counters whose period passed: bit n for element n
+ *	si_band		the address of the owner's next instruction in user mode,
+ *			also if it was in the kernel
+ *
+ * If the queue of pending signals is full it comes without that, and with the
+ * si_code SI_USER.
  */
 struct vpmc_control {
 	__u32	size;
@@ -355,7 +394,8 @@ struct vpmc_control {
 	__u32	nr_counters;
 	__u32	bad_counter;
 	__u32	reason;
-	__u32	reserved[3];
+	__u32	signal;
+	__u32	reserved[2];
 	struct vpmc_counter counter[VPMC_MAX_COUNTERS];
 };
 
@@ -411,16 +451,17 @@ struct vpmc_read {
  * The numbers carry no size: each structure begins with its own, so that it
  * can grow. A structure shorter than the kernel's is extended with zeros, a
  * longer one must end in zeros (E2BIG). Unknown flags and reserved fields that
- * are not zero give EINVAL. START, STOP and UNLINK take no argument: it must be
- * zero. CLEAR takes a mask of the counters, bit n for element n, whose sums are
- * to start from zero again; 0 stands for everything: all sums, run time,
- * switches and migrations.
+ * are not zero give EINVAL. START, STOP, RESUME and UNLINK take no argument: it
+ * must be zero. CLEAR takes a mask of the counters, bit n for element n, whose
+ * sums are to start from zero again; 0 stands for everything: all sums, run time,
+ * switches and migrations. RESUME starts a set that an overflow stopped, and does
+ * nothing to any other one: it does not undo another thread's STOP.
  *
- * All but INFO need counters (ENOENT). CONTROL, START, STOP, CLEAR and UNLINK
- * need a descriptor that is open for writing (EBADF), and counters that are
- * still attached (ESRCH). Who may do what is decided when the file is opened,
- * and goes with the descriptor.
- * START, STOP and CLEAR need a set that was programmed and not revoked
+ * All but INFO need counters (ENOENT). CONTROL, START, STOP, CLEAR, RESUME and
+ * UNLINK need a descriptor that is open for writing (EBADF), and counters that
+ * are still attached (ESRCH). Who may do what is decided when the file is
+ * opened, and goes with the descriptor.
+ * START, STOP, CLEAR and RESUME need a set that was programmed and not revoked
  * (ENODATA). READ and READ_CONTROL fail with ENOSPC if the structure has no room
  * for all counters of the set; READ_CONTROL has then stored their number.
  *
@@ -438,5 +479,6 @@ struct vpmc_read {
 #define VPMC_IOC_CLEAR		_IO(VPMC_IOC_MAGIC, 5)
 #define VPMC_IOC_READ		_IO(VPMC_IOC_MAGIC, 6)	/* struct vpmc_read */
 #define VPMC_IOC_UNLINK		_IO(VPMC_IOC_MAGIC, 7)
+#define VPMC_IOC_RESUME		_IO(VPMC_IOC_MAGIC, 8)
 
 #endif /* _UAPI_LINUX_VPMC_H */

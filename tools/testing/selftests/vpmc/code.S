@@ -197,6 +197,36 @@ FUNC(code_restorer):
 	mov	$__NR_rt_sigreturn, %eax
 	syscall
 
+/*
+ * void code_overflow(int sig, siginfo_t *info, void *context)
+ *
+ * A handler that logs the information of an overflow's signal, asks to resume and
+ * returns on its own.
+ */
+FUNC(code_overflow):
+	mov	code_overflows(%rip), %rax
+	shl	$4, %rax
+	lea	code_overflow_log(%rip), %rcx
+	add	%rax, %rcx
+	mov	16(%rsi), %rax		/* si_band */
+	mov	%rax, (%rcx)
+	mov	24(%rsi), %eax		/* si_fd */
+	mov	%eax, 8(%rcx)
+	mov	8(%rsi), %eax		/* si_code */
+	mov	%eax, 12(%rcx)
+	incq	code_overflows(%rip)
+	mov	code_overflow_fd(%rip), %edi
+	mov	$CODE_IOC_RESUME, %esi
+	xor	%edx, %edx
+	mov	$__NR_ioctl, %eax
+	syscall
+	.globl	code_overflow_resumed
+code_overflow_resumed:
+	or	%rax, code_overflow_error(%rip)	/* 17 */
+	add	$8, %rsp
+	mov	$__NR_rt_sigreturn, %eax
+	syscall				/* 20 */
+
 /* long code_fork(long n): the child does a loop and ends, the parent waits */
 FUNC(code_fork):
 	mov	%rdi, %r8
@@ -402,5 +432,20 @@ code_signals_taken:
 	.quad	0
 served:
 	.quad	0
+	.globl	code_overflow_fd
+code_overflow_fd:
+	.quad	0
+	.globl	code_overflow_error
+code_overflow_error:
+	.quad	0
+	.globl	code_overflows
+code_overflows:
+	.quad	0
+
+	.bss
+	.balign	16
+	.globl	code_overflow_log
+code_overflow_log:
+	.skip	16 * CODE_OVERFLOW_LOG
 
 	.section .note.GNU-stack, "", @progbits

@@ -11,8 +11,10 @@
 #define CODE_IOC_CONTROL	0xbf01
 #define CODE_IOC_STOP		0xbf04
 #define CODE_IOC_READ		0xbf06
+#define CODE_IOC_RESUME		0xbf08
 #define CODE_READ_SIZE		328
 #define CODE_STATE_RUNNING	2
+#define CODE_OVERFLOW_LOG	0x10000
 
 /* exec_image.S: its descriptor, and what it executes until STOP */
 #define EXEC_FD			100
@@ -31,6 +33,7 @@
 _Static_assert(CODE_IOC_CONTROL == VPMC_IOC_CONTROL, "CODE_IOC_CONTROL");
 _Static_assert(CODE_IOC_STOP == VPMC_IOC_STOP, "CODE_IOC_STOP");
 _Static_assert(CODE_IOC_READ == VPMC_IOC_READ, "CODE_IOC_READ");
+_Static_assert(CODE_IOC_RESUME == VPMC_IOC_RESUME, "CODE_IOC_RESUME");
 _Static_assert(CODE_STATE_RUNNING == VPMC_STATE_RUNNING, "CODE_STATE_RUNNING");
 _Static_assert(CODE_READ_SIZE == sizeof(struct vpmc_read), "CODE_READ_SIZE");
 
@@ -72,6 +75,18 @@ void code_handler(int sig);
 void code_restorer(void);
 extern volatile uint64_t code_signals_taken;
 
+/* What a signal said, the first one in element 0. */
+struct code_overflow {
+	uint64_t ip;
+	uint32_t mask;
+	int32_t code;
+};
+
+void code_overflow(int sig);
+extern const char code_overflow_resumed[];
+extern volatile uint64_t code_overflow_fd, code_overflow_error, code_overflows;
+extern volatile struct code_overflow code_overflow_log[CODE_OVERFLOW_LOG];
+
 struct code_armed {
 	code_fn body;
 	long a;
@@ -89,6 +104,8 @@ long code_armed(long armed, long unused);
 /* From CODE_MEASURE, what is executed until the body. */
 #define CODE_MEASURE_HEAD	CODE_COUNT(4, 1)
 #define CODE_CONTROL(n)		CODE_COUNT(2 * (n) + 5, (n))
+/* Of the first instruction in the loop. */
+#define CODE_DEC_LENGTH		3
 #define CODE_NOTHING		CODE_COUNT(2, 1)
 #define CODE_LOOP(n)		CODE_COUNT(2 * (n) + 2, (n) + 1)
 #define CODE_LONG_LOOP(n)	CODE_COUNT(16 * (n) + 2, (n) + 1)
@@ -100,6 +117,9 @@ long code_armed(long armed, long unused);
 #define CODE_SLEEP(n)		CODE_COUNT(7 * (n) + 5, (n) + 1)
 #define CODE_SIGNALS(n)		CODE_COUNT(2 * (n) + 15, (n) + 1)
 #define CODE_ONE_SIGNAL		CODE_COUNT(4, 1)
+/* A set that goes on by itself counts all, one that was resumed the rest. */
+#define CODE_OVERFLOW		CODE_COUNT(20, 0)
+#define CODE_OVERFLOW_RESUMED	CODE_COUNT(4, 0)
 #define CODE_FORK		CODE_COUNT(14, 2)
 /* The parent's; and the child's. */
 #define CODE_CLONE		CODE_COUNT(9, 2)

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Counters with periods: programming them, and what their signals must say.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef OVERFLOW_H
+#define OVERFLOW_H
+
+#include <sys/ucontext.h>
+#include "vpmc_test.h"
+
+#define OVERFLOW_SIGNAL	SIGIO
+
+/* Add a counter that has a period, or 0. */
+static inline void control_add_period(struct vpmc_control *control,
+				      uint64_t evtsel, uint32_t index,
+				      uint64_t period)
+{
+	control_add(control, evtsel, index);
+	control->counter[control->nr_counters - 1].period = period;
+}
+
+static inline int set_control(struct set *set)
+{
+	return vpmc_ioctl(set->fd, VPMC_IOC_CONTROL, &set->control);
+}
+
+/* The handler of code.S, which logs; 0 or -errno. */
+static inline int take_overflows(struct set *set, int sig)
+{
+	struct {
+		void (*handler)(int sig);
+		unsigned long flags;
+		void (*restorer)(void);
+		unsigned long mask;
+	} act = { code_overflow, SA_SIGINFO | 0x04000000, code_restorer, 0 };
+
+	code_overflow_fd = set->fd;
+	code_overflow_error = 0;
+	code_overflows = 0;
+	return syscall(SYS_rt_sigaction, sig, &act, NULL, 8) ? -errno : 0;
+}
+
+static inline int ignore_overflows(int sig)
+{
+	return signal(sig, SIG_DFL) == SIG_ERR ? -errno : 0;
+}
+
+/*
+ * How many overflows of a counter with this period there are while the program
+ * counts @total, and @extra in addition after each of them.
+ */
+static inline uint64_t overflows_in(uint64_t total, uint64_t extra,
+				    uint64_t period)
+{
+	return total < period ? 0 : (total - extra) / (period - extra);
+}
+
+/* How much of the program itself is counted when the j-th one comes, from 1. */
+static inline uint64_t overflow_at(uint64_t j, uint64_t extra, uint64_t period)
+{
+	return j * (period - extra) + extra;
+}
+
+/*
+ * The next instruction of code_loop(), run by code_measure(), after so many of
+ * its instructions; or branches.
+ */
+static inline uint64_t loop_ip(uint64_t insns)
+{
+	uint64_t in_loop = insns - CODE_MEASURE_HEAD.insns;
+
+	return (uint64_t)code_loop + (in_loop & 1 ? CODE_DEC_LENGTH : 0);
+}
+
+/*
+ * What the handler had still to execute when it overflowed itself after RESUME:
+ * the set stands until the next signal, and does not count that.
+ */
+static inline uint64_t overflow_rest(uint64_t ip)
+{
+	switch (ip - (uint64_t)code_overflow_resumed) {
+	case 7:
+		return 3;
+	case 11:
+		return 2;
+	case 16:
+		return 1;
+	}
+	return 0;
+}
+
+#endif /* OVERFLOW_H */

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The signal of a counter with a period: what it says, where it comes, and when
+ * it does not.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "overflow.h"
+#include "printed_read.h"
+
+#define PERIOD	10001
+#define TURNS	100000
+
+FIXTURE(overflow_signal)
+{
+	struct set set;
+};
+
+FIXTURE_SETUP(overflow_signal)
+{
+	struct vpmc_control *control = &self->set.control;
+
+	self->set.fd = vpmc_open();
+	ASSERT_LE(0, self->set.fd);
+	self->set.page = vpmc_map(self->set.fd);
+	ASSERT_NE(MAP_FAILED, self->set.page);
+	control_init(control, VPMC_CONTROL_STOPPED);
+	control_add_period(control, EV_INSNS, FIXED(0), PERIOD);
+	control_add(control, EV_BRANCHES, 0);
+	control->signal = SIGIO;
+	ASSERT_EQ(0, set_control(&self->set));
+}
+
+FIXTURE_TEARDOWN(overflow_signal)
+{
+	set_close(&self->set);
+}
+
+/* What a handler saw, the set being its thread's. */
+static struct {
+	struct set *set;
+	volatile int taken;
+	siginfo_t info;
+	uint64_t ip, sp;
+	uint32_t state, overflowed;
+	uint64_t count[2], again[2];
+	struct vpmc_read read;
+	unsigned int resume;
+} seen;
+
+static void handler(int sig, siginfo_t *info, void *context)
+{
+	const ucontext_t *user = context;
+	uint64_t ticks;
+
+	seen.taken++;
+	seen.info = *info;
+	seen.ip = user->uc_mcontext.gregs[REG_RIP];
+	seen.sp = (uint64_t)&ticks;
+	seen.state = seen.set->page->state;
+	seen.overflowed = seen.set->page->overflowed;
+	read_printed(seen.set->page, seen.count, &ticks);
+	vpmc_read(seen.set->fd, &seen.read);
+	read_printed(seen.set->page, seen.again, &ticks);
+	if (seen.resume)
+		vpmc_ioctl(seen.set->fd, VPMC_IOC_RESUME, 0);
+}
+
+static int handle(struct set *set, int sig, int flags)
+{
+	struct sigaction act = {
+		.sa_sigaction = handler, .sa_flags = SA_SIGINFO | flags,
+	};
+
+	memset(&seen, 0, sizeof(seen));
+	seen.set = set;
+	return sigaction(sig, &act, NULL) ? -errno : 0;
+}
+
+static int block(int how, int sig)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	return sigprocmask(how, &set, NULL) ? -errno : 0;
+}
+
+static void is_right(struct __test_metadata *_metadata, int sig)
+{
+	const uint64_t branches = CODE_MEASURE_HEAD.branches +
+				  (PERIOD - CODE_MEASURE_HEAD.insns) / 2;
+
+	EXPECT_EQ(1, seen.taken);
+	EXPECT_EQ(sig, seen.info.si_signo);
+	EXPECT_EQ(POLL_MSG, seen.info.si_code);
+	EXPECT_EQ(0, seen.info.si_errno);
+	EXPECT_EQ(1, seen.info.si_fd);
+	EXPECT_EQ(loop_ip(PERIOD), seen.info.si_band);
+	EXPECT_EQ(PERIOD, seen.count[0]);
+	EXPECT_EQ(branches, seen.count[1]);
+}
+
+/* The signal comes where it says, and the sums are there to be read. */
+TEST_F(overflow_signal, reads_in_the_handler)
+{
+	ASSERT_EQ(0, handle(&self->set, SIGIO, 0));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, TURNS, 0));
+	is_right(_metadata, SIGIO);
+	EXPECT_EQ(seen.info.si_band, seen.ip);
+	EXPECT_EQ(VPMC_STATE_OVERFLOWED, seen.state);
+	EXPECT_EQ(1, seen.overflowed);
+	EXPECT_EQ(VPMC_STATE_OVERFLOWED, seen.read.state);
+	EXPECT_EQ(seen.count[0], seen.read.sum[0]);
+	EXPECT_EQ(seen.count[1], seen.read.sum[1]);
+	EXPECT_EQ(seen.count[0], seen.again[0]);
+	EXPECT_EQ(seen.count[1], seen.again[1]);
+}
+
+TEST_F(overflow_signal, real_time_signal)
+{
+	self->set.control.signal = SIGRTMIN;
+	ASSERT_EQ(0, set_control(&self->set));
+	ASSERT_EQ(0, handle(&self->set, SIGRTMIN, 0));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, TURNS, 0));
+	is_right(_metadata, SIGRTMIN);
+	EXPECT_EQ(seen.info.si_band, seen.ip);
+}
+
+TEST_F(overflow_signal, alternate_stack)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	const stack_t alternate = {
+		.ss_sp = stack, .ss_size = sizeof(stack),
+	};
+
+	ASSERT_EQ(0, sigaltstack(&alternate, NULL));
+	ASSERT_EQ(0, handle(&self->set, SIGIO, SA_ONSTACK));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, TURNS, 0));
+	is_right(_metadata, SIGIO);
+	EXPECT_LT((uint64_t)stack, seen.sp);
+	EXPECT_GT((uint64_t)stack + sizeof(stack), seen.sp);
+}
+
+/* The set stands at its place all the time. */
+TEST_F(overflow_signal, blocked)
+{
+	ASSERT_EQ(0, handle(&self->set, SIGIO, 0));
+	ASSERT_EQ(0, block(SIG_BLOCK, SIGIO));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, TURNS, 0));
+	EXPECT_EQ(0, seen.taken);
+	ASSERT_EQ(0, block(SIG_UNBLOCK, SIGIO));
+	is_right(_metadata, SIGIO);
+	EXPECT_NE(seen.info.si_band, seen.ip);
+}
+
+/* What was on its way arrives, and nothing more. */
+TEST_F(overflow_signal, after_unlink_and_close)
+{
+	ASSERT_EQ(0, handle(&self->set, SIGIO, 0));
+	ASSERT_EQ(0, block(SIG_BLOCK, SIGIO));
+	ASSERT_EQ(0, code_measure(self->set.fd, VPMC_IOC_START, VPMC_IOC_UNLINK,
+				  code_loop, TURNS, 0));
+	close(self->set.fd);
+	ASSERT_EQ(0, block(SIG_UNBLOCK, SIGIO));
+	is_right(_metadata, SIGIO);
+	code_loop(TURNS, 0);
+	EXPECT_EQ(1, seen.taken);
+	self->set.fd = -1;
+}
+
+/* Without UNLINK a set goes on, whoever closes what. */
+TEST_F(overflow_signal, after_close)
+{
+	int fd = self->set.fd;
+
+	ASSERT_EQ(0, handle(&self->set, SIGIO, 0));
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_START, 0));
+	close(fd);
+	code_loop(TURNS, 0);
+	EXPECT_EQ(1, seen.taken);
+	EXPECT_EQ(1, seen.info.si_fd);
+	self->set.fd = vpmc_open();
+	EXPECT_EQ(VPMC_STATE_OVERFLOWED, self->set.page->state);
+	EXPECT_EQ(PERIOD, self->set.page->slot[0].base);
+}
+
+/* As any other signal. */
+TEST_F(overflow_signal, default_action)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		struct set set;
+
+		set.fd = vpmc_open();
+		set.control = self->set.control;
+		if (set_control(&set))
+			_exit(1);
+		set_measure(&set, code_loop, TURNS, 0);
+		_exit(2);
+	}
+	EXPECT_EQ(KILLED_BY(SIGIO), child_status(pid));
+}
+
+/* Only its own thread is told, and goes on where another one resumes it. */
+struct other {
+	pthread_t thread;
+	struct set set;
+	volatile pid_t tid;
+	struct vpmc_control control;
+	long err;
+	pid_t told;
+};
+
+static volatile pid_t told;
+
+static void tell(int sig)
+{
+	told = my_tid();
+}
+
+static void *other_thread(void *arg)
+{
+	struct other *o = arg;
+
+	o->set.fd = vpmc_open();
+	o->set.page = vpmc_map(o->set.fd);
+	o->set.control = o->control;
+	o->tid = my_tid();
+	o->err = set_control(&o->set);
+	o->err |= set_measure(&o->set, code_loop, TURNS, 0);
+	o->told = told;
+	return NULL;
+}
+
+TEST_F(overflow_signal, owner_alone)
+{
+	struct other o = { .control = self->set.control };
+
+	ASSERT_NE(SIG_ERR, signal(SIGIO, tell));
+	ASSERT_EQ(0, pthread_create(&o.thread, NULL, other_thread, &o));
+	pthread_join(o.thread, NULL);
+	EXPECT_EQ(0, o.err);
+	EXPECT_EQ(o.tid, o.told);
+	EXPECT_NE(my_tid(), o.told);
+	set_close(&o.set);
+}
+
+/* Kernel mode overflows too; the address is the one in user mode. */
+TEST_F(overflow_signal, no_kernel_address)
+{
+	extern const char __executable_start[], etext[];
+	uint64_t i;
+
+	ASSERT_EQ(0, take_overflows(&self->set, SIGIO));
+	control_init(&self->set.control, VPMC_CONTROL_STOPPED);
+	self->set.control.signal = SIGIO;
+	control_add_period(&self->set.control, 0x200c0, 1, 20011);
+	ASSERT_EQ(0, set_control(&self->set));
+	ASSERT_EQ(0, set_measure(&self->set, code_syscalls, 10000, 0));
+	EXPECT_LT(20, code_overflows);
+	EXPECT_EQ(0, code_overflow_error);
+	for (i = 0; i < code_overflows; i++) {
+		EXPECT_LE((uint64_t)__executable_start, code_overflow_log[i].ip);
+		EXPECT_GE((uint64_t)etext, code_overflow_log[i].ip);
+		EXPECT_EQ(1, code_overflow_log[i].mask);
+	}
+}
+
+/* A full queue: it comes all the same, and says nothing. */
+TEST_F(overflow_signal, full_queue)
+{
+	const struct rlimit none = {};
+
+	self->set.control.signal = SIGRTMIN + 1;
+	ASSERT_EQ(0, set_control(&self->set));
+	ASSERT_EQ(0, handle(&self->set, SIGRTMIN + 1, 0));
+	ASSERT_EQ(0, setrlimit(RLIMIT_SIGPENDING, &none));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, TURNS, 0));
+	EXPECT_EQ(1, seen.taken);
+	EXPECT_EQ(SI_USER, seen.info.si_code);
+	EXPECT_EQ(1, seen.overflowed);
+	EXPECT_EQ(PERIOD, seen.count[0]);
+}
+
+static size_t read_whole(int fd, void *to, size_t size)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	do {
+		n = read(fd, (char *)to + done, size - done);
+		done += n > 0 ? n : 0;
+	} while (n > 0 && done < size);
+	return done;
+}
+
+/* execve() of a program that knows nothing of it: its counts are exact. */
+TEST_F(overflow_signal, exec)
+{
+	const struct code_count want =
+		code_add(CODE_EXEC_IMAGE, code_add(CODE_MEASURE_HEAD, CODE_EXEC));
+	char *const argv[] = { "exec_image", NULL };
+	struct vpmc_read read = {};
+	int pipe_fd[2];
+	pid_t pid;
+
+	ASSERT_EQ(0, pipe(pipe_fd));
+	pid = fork();
+	if (!pid) {
+		struct set set;
+
+		set.fd = vpmc_open();
+		set.control = self->set.control;
+		if (set_control(&set) || dup2(pipe_fd[1], 1) < 0 ||
+		    dup2(set.fd, EXEC_FD) < 0)
+			_exit(1);
+		code_measure(EXEC_FD, VPMC_IOC_START, VPMC_IOC_STOP, code_exec,
+			     (long)exec_image_path(), (long)argv);
+		_exit(2);
+	}
+	close(pipe_fd[1]);
+	EXPECT_EQ(sizeof(read), read_whole(pipe_fd[0], &read, sizeof(read)));
+	close(pipe_fd[0]);
+	EXPECT_EQ(0, child_status(pid));
+	EXPECT_EQ(VPMC_STATE_STOPPED, read.state);
+	EXPECT_EQ(want.insns, read.sum[0]);
+	EXPECT_EQ(want.branches, read.sum[1]);
+}
+
+TEST_HARNESS_MAIN

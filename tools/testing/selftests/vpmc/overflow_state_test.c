@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Counters with periods: the state "stopped by an overflow", what leads out of
+ * it, and which periods and signals are refused.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "overflow.h"
+
+#define PERIOD		10001
+#define TURNS		100000
+#define PERIOD_MIN	"/proc/sys/kernel/vpmc_period_min"
+
+FIXTURE(overflow_state)
+{
+	struct set set;
+};
+
+/* One counter with a period, one without, and no signal. */
+FIXTURE_SETUP(overflow_state)
+{
+	struct vpmc_control *control = &self->set.control;
+
+	self->set.fd = vpmc_open();
+	ASSERT_LE(0, self->set.fd);
+	self->set.page = vpmc_map(self->set.fd);
+	ASSERT_NE(MAP_FAILED, self->set.page);
+	control_init(control, VPMC_CONTROL_STOPPED);
+	control_add_period(control, EV_INSNS, FIXED(0), PERIOD);
+	control_add(control, EV_BRANCHES, 0);
+	ASSERT_EQ(0, set_control(&self->set));
+}
+
+FIXTURE_TEARDOWN(overflow_state)
+{
+	set_close(&self->set);
+}
+
+static const volatile struct vpmc_page *page_of(const struct set *set)
+{
+	return set->page;
+}
+
+/*
+ * Starts by this request and runs past the end of the period. What ends
+ * code_measure() otherwise is an INFO that does nothing but fail.
+ */
+static long overflow_once(struct set *set, unsigned int start)
+{
+	long err = code_measure(set->fd, start, VPMC_IOC_INFO, code_loop, TURNS,
+				0);
+
+	return err == -EFAULT ? 0 : -1;
+}
+
+/* Branches among the first so many instructions of code_measure(). */
+static uint64_t branches_at(uint64_t insns)
+{
+	return CODE_MEASURE_HEAD.branches +
+	       (insns - CODE_MEASURE_HEAD.insns) / 2;
+}
+
+/* The set stands, with these sums, however one reads them. */
+static void stands(struct __test_metadata *_metadata, struct set *set,
+		   uint32_t state, uint64_t insns, uint64_t branches)
+{
+	const volatile struct vpmc_page *page = page_of(set);
+	uint64_t count[2], ticks[2];
+	struct vpmc_read read;
+
+	EXPECT_EQ(state, page->state);
+	EXPECT_EQ(state == VPMC_STATE_OVERFLOWED, page->overflowed);
+	vpmc_read_page(set->page, count, &ticks[0]);
+	EXPECT_EQ(insns, count[0]);
+	EXPECT_EQ(branches, count[1]);
+	vpmc_read_page(set->page, count, &ticks[1]);
+	EXPECT_EQ(ticks[0], ticks[1]);
+	ASSERT_EQ(0, vpmc_read(set->fd, &read));
+	EXPECT_EQ(state, read.state);
+	EXPECT_EQ(insns, read.sum[0]);
+	EXPECT_EQ(branches, read.sum[1]);
+	EXPECT_EQ(ticks[0], read.ticks);
+}
+
+TEST_F(overflow_state, stands_at_the_end_of_the_period)
+{
+	char text[256] = "";
+
+	ASSERT_EQ(0, overflow_once(&self->set, VPMC_IOC_START));
+	stands(_metadata, &self->set, VPMC_STATE_OVERFLOWED, PERIOD,
+	       branches_at(PERIOD));
+	EXPECT_EQ(1, page_of(&self->set)->overflows);
+	ASSERT_LT(0, pread(self->set.fd, text, sizeof(text) - 1, 0));
+	EXPECT_EQ(0, strncmp(text, "state: overflowed\n", 18));
+}
+
+/* RESUME and START go on from there, to the next end. */
+TEST_F(overflow_state, goes_on)
+{
+	ASSERT_EQ(0, overflow_once(&self->set, VPMC_IOC_START));
+	ASSERT_EQ(0, overflow_once(&self->set, VPMC_IOC_RESUME));
+	stands(_metadata, &self->set, VPMC_STATE_OVERFLOWED, 2 * PERIOD,
+	       2 * branches_at(PERIOD));
+	ASSERT_EQ(0, overflow_once(&self->set, VPMC_IOC_START));
+	stands(_metadata, &self->set, VPMC_STATE_OVERFLOWED, 3 * PERIOD,
+	       3 * branches_at(PERIOD));
+	EXPECT_EQ(3, page_of(&self->set)->overflows);
+}
+
+/* What has been stopped otherwise is not for RESUME to start. */
+TEST_F(overflow_state, resume_after_stop)
+{
+	EXPECT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_RESUME, 0));
+	EXPECT_EQ(VPMC_STATE_STOPPED, page_of(&self->set)->state);
+	ASSERT_EQ(0, overflow_once(&self->set, VPMC_IOC_START));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
+	EXPECT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_RESUME, 0));
+	stands(_metadata, &self->set, VPMC_STATE_STOPPED, PERIOD,
+	       branches_at(PERIOD));
+}
+
+/* Nor does it disturb what is running. */
+TEST_F(overflow_state, resume_while_running)
+{
+	const struct code_count want = code_add(CODE_MEASURE, CODE_LOOP(10));
+
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+	EXPECT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_RESUME, 0));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 10, 0));
+	stands(_metadata, &self->set, VPMC_STATE_STOPPED, want.insns,
+	       want.branches);
+	EXPECT_EQ(-EINVAL, vpmc_ioctl(self->set.fd, VPMC_IOC_RESUME, (void *)1));
+}
+
+/* Short of it by one, and at it. */
+TEST_F(overflow_state, exactly_the_period)
+{
+	const long n = (PERIOD - CODE_MEASURE.insns - 2) / 2;
+	const struct code_count want = code_add(CODE_MEASURE, CODE_LOOP(n));
+	struct vpmc_control *control = &self->set.control;
+
+	control->counter[0].period = want.insns + 1;
+	ASSERT_EQ(0, set_control(&self->set));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, n, 0));
+	stands(_metadata, &self->set, VPMC_STATE_STOPPED, want.insns,
+	       want.branches);
+	EXPECT_EQ(0, page_of(&self->set)->overflows);
+
+	/* The last one is STOP's system call. */
+	control->counter[0].period = want.insns;
+	ASSERT_EQ(0, set_control(&self->set));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, n, 0));
+	stands(_metadata, &self->set, VPMC_STATE_STOPPED, want.insns,
+	       want.branches);
+	EXPECT_EQ(1, page_of(&self->set)->overflows);
+}
+
+/* A piece in each of two runs. */
+TEST_F(overflow_state, period_over_several_runs)
+{
+	const struct code_count piece = code_add(CODE_MEASURE, CODE_LOOP(2000));
+	uint64_t rest = PERIOD - 2 * piece.insns;
+
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 2000, 0));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 2000, 0));
+	ASSERT_EQ(0, overflow_once(&self->set, VPMC_IOC_START));
+	stands(_metadata, &self->set, VPMC_STATE_OVERFLOWED, PERIOD,
+	       2 * piece.branches + branches_at(rest));
+}
+
+TEST_F(overflow_state, clear_begins_a_period)
+{
+	const struct code_count piece = code_add(CODE_MEASURE, CODE_LOOP(2000));
+
+	/* Another counter's: the period goes on. */
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 2000, 0));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, (void *)2));
+	ASSERT_EQ(0, overflow_once(&self->set, VPMC_IOC_START));
+	stands(_metadata, &self->set, VPMC_STATE_OVERFLOWED, PERIOD,
+	       branches_at(PERIOD - piece.insns));
+	EXPECT_EQ(1, page_of(&self->set)->overflows);
+
+	/* Its own: another one begins. It stands as before. */
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_RESUME, 0));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, (void *)3));
+	ASSERT_EQ(0, overflow_once(&self->set, VPMC_IOC_START));
+	stands(_metadata, &self->set, VPMC_STATE_OVERFLOWED, PERIOD,
+	       branches_at(PERIOD));
+	EXPECT_EQ(2, page_of(&self->set)->overflows);
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+	stands(_metadata, &self->set, VPMC_STATE_OVERFLOWED, 0, 0);
+	EXPECT_EQ(0, page_of(&self->set)->overflows);
+}
+
+/* A preserved sum goes on, and its period begins anew. */
+TEST_F(overflow_state, preserved_sum)
+{
+	ASSERT_EQ(0, overflow_once(&self->set, VPMC_IOC_START));
+	self->set.control.counter[0].flags = VPMC_COUNTER_PRESERVE;
+	self->set.control.counter[0].period = PERIOD + 100;
+	ASSERT_EQ(0, set_control(&self->set));
+	EXPECT_EQ(VPMC_STATE_STOPPED, page_of(&self->set)->state);
+	ASSERT_EQ(0, overflow_once(&self->set, VPMC_IOC_START));
+	stands(_metadata, &self->set, VPMC_STATE_OVERFLOWED, 2 * PERIOD + 100,
+	       branches_at(PERIOD + 100));
+}
+
+/* A set that has none after all, and one that is on other counters. */
+TEST_F(overflow_state, replaced)
+{
+	const struct code_count want = code_add(CODE_MEASURE, CODE_LOOP(TURNS));
+	struct vpmc_control programmed;
+
+	self->set.control.counter[0].period = 0;
+	ASSERT_EQ(0, set_control(&self->set));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, TURNS, 0));
+	stands(_metadata, &self->set, VPMC_STATE_STOPPED, want.insns,
+	       want.branches);
+
+	self->set.control.counter[0].period = PERIOD;
+	self->set.control.counter[0].index = 3;
+	ASSERT_EQ(0, set_control(&self->set));
+	ASSERT_EQ(0, vpmc_read_control(self->set.fd, &programmed));
+	EXPECT_EQ(PERIOD, programmed.counter[0].period);
+	EXPECT_EQ(0, programmed.counter[1].period);
+	EXPECT_EQ(0, programmed.signal);
+	ASSERT_EQ(0, overflow_once(&self->set, VPMC_IOC_START));
+	stands(_metadata, &self->set, VPMC_STATE_OVERFLOWED, PERIOD,
+	       branches_at(PERIOD));
+}
+
+/* UNLINK and revocation end it; the sums are as they were. */
+TEST_F(overflow_state, detached)
+{
+	ASSERT_EQ(0, overflow_once(&self->set, VPMC_IOC_START));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_UNLINK, 0));
+	stands(_metadata, &self->set, VPMC_STATE_UNLINKED, PERIOD,
+	       branches_at(PERIOD));
+	EXPECT_EQ(-ESRCH, vpmc_ioctl(self->set.fd, VPMC_IOC_RESUME, 0));
+}
+
+TEST_F(overflow_state, revoked)
+{
+	ASSERT_EQ(0, overflow_once(&self->set, VPMC_IOC_START));
+	ASSERT_EQ(0, write_file("/proc/sys/kernel/vpmc_revoke", "1"));
+	stands(_metadata, &self->set, VPMC_STATE_REVOKED, PERIOD,
+	       branches_at(PERIOD));
+	EXPECT_EQ(-ENODATA, vpmc_ioctl(self->set.fd, VPMC_IOC_RESUME, 0));
+	ASSERT_EQ(0, write_file("/proc/sys/kernel/vpmc_revoke", "0"));
+}
+
+TEST_F(overflow_state, resume_before_control)
+{
+	int fd;
+
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_UNLINK, 0));
+	fd = vpmc_open();
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(-ENODATA, vpmc_ioctl(fd, VPMC_IOC_RESUME, 0));
+	close(fd);
+}
+
+/* Refused, and everything stays as it was. */
+static void refused(struct __test_metadata *_metadata, struct set *set,
+		    const struct vpmc_control *bad, uint32_t counter,
+		    uint32_t reason)
+{
+	struct vpmc_control control = *bad;
+
+	EXPECT_EQ(-EINVAL, vpmc_ioctl(set->fd, VPMC_IOC_CONTROL, &control));
+	EXPECT_EQ(counter, control.bad_counter);
+	EXPECT_EQ(reason, control.reason);
+}
+
+TEST_F(overflow_state, short_period)
+{
+	struct vpmc_control bad = self->set.control;
+	int min = read_number(PERIOD_MIN);
+	char text[16];
+
+	ASSERT_EQ(1000, min);
+	bad.counter[1].period = 999;
+	refused(_metadata, &self->set, &bad, 1, VPMC_REASON_PERIOD);
+	bad.counter[0].period = 1;
+	refused(_metadata, &self->set, &bad, 0, VPMC_REASON_PERIOD);
+	ASSERT_EQ(0, overflow_once(&self->set, VPMC_IOC_START));
+	stands(_metadata, &self->set, VPMC_STATE_OVERFLOWED, PERIOD,
+	       branches_at(PERIOD));
+
+	/* The administrator decides. */
+	bad = self->set.control;
+	bad.counter[0].period = 11;
+	ASSERT_EQ(0, write_file(PERIOD_MIN, "12"));
+	refused(_metadata, &self->set, &bad, 0, VPMC_REASON_PERIOD);
+	ASSERT_EQ(0, write_file(PERIOD_MIN, "11"));
+	EXPECT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CONTROL, &bad));
+	ASSERT_EQ(0, overflow_once(&self->set, VPMC_IOC_START));
+	stands(_metadata, &self->set, VPMC_STATE_OVERFLOWED, 11,
+	       branches_at(11));
+	EXPECT_EQ(-EINVAL, write_file(PERIOD_MIN, "0"));
+	snprintf(text, sizeof(text), "%d", min);
+	ASSERT_EQ(0, write_file(PERIOD_MIN, text));
+}
+
+TEST_F(overflow_state, longest_period)
+{
+	const struct code_count want = code_add(CODE_MEASURE, CODE_LOOP(TURNS));
+
+	self->set.control.counter[0].period = UINT64_MAX;
+	ASSERT_EQ(0, set_control(&self->set));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, TURNS, 0));
+	stands(_metadata, &self->set, VPMC_STATE_STOPPED, want.insns,
+	       want.branches);
+	EXPECT_EQ(0, page_of(&self->set)->overflows);
+}
+
+/* Every number, those that no kernel has included. */
+TEST_F(overflow_state, signals)
+{
+	static const int bad[] = {
+		SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGKILL, SIGSEGV, SIGCHLD,
+		SIGSTOP, SIGSYS, 65, 0x100, INT_MAX, -1,
+	};
+	struct vpmc_control control = self->set.control, programmed;
+	bool is_bad;
+	int sig, i;
+
+	for (sig = 1; sig <= 64; sig++) {
+		for (i = 0, is_bad = false; i < ARRAY_SIZE(bad); i++)
+			is_bad |= sig == bad[i];
+		control.signal = sig;
+		EXPECT_EQ(is_bad ? -EINVAL : 0,
+			  vpmc_ioctl(self->set.fd, VPMC_IOC_CONTROL, &control))
+			TH_LOG("signal %d", sig);
+	}
+	ASSERT_EQ(0, vpmc_read_control(self->set.fd, &programmed));
+	EXPECT_EQ(64, programmed.signal);
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		control.signal = bad[i];
+		refused(_metadata, &self->set, &control, 2, VPMC_REASON_SIGNAL);
+	}
+	/* Nobody would send it. */
+	control.signal = SIGIO;
+	control.counter[0].period = 0;
+	refused(_metadata, &self->set, &control, 2, VPMC_REASON_SIGNAL);
+}
+
+TEST_HARNESS_MAIN
