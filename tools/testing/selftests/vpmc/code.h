@@ -121,9 +121,10 @@ long code_armed(long armed, long unused);
 #define CODE_OVERFLOW		CODE_COUNT(20, 0)
 #define CODE_OVERFLOW_RESUMED	CODE_COUNT(4, 0)
 #define CODE_FORK		CODE_COUNT(14, 2)
-/* The parent's; and the child's. */
+/* The parent's, the child's, and the parent's up to the system call. */
 #define CODE_CLONE		CODE_COUNT(9, 2)
 #define CODE_CLONE_CHILD(n)	CODE_COUNT(2 * (n) + 6, (n) + 1)
+#define CODE_CLONE_HEAD		CODE_COUNT(6, 0)
 #define CODE_CLONES(n)		CODE_COUNT(16 * (n) + 10, 2 * (n) + 1)
 #define CODE_FORK_CHILD(n)	CODE_COUNT(2 * (n) + 6, (n) + 1)
 #define CODE_WAIT(n)		CODE_COUNT(2 * (n) + 6, (n) + 1)

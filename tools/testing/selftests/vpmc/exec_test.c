@@ -86,20 +86,6 @@ FIXTURE_VARIANT_ADD(exec, thread_set_user_id) {
 	.mode = 04755, .thread = true, .unlinks = true,
 };
 
-static int copy(const char *from, const char *to)
-{
-	char buf[4096];
-	int in = open(from, O_RDONLY), out = creat(to, 0600);
-	ssize_t n = -1;
-
-	while (in >= 0 && out >= 0 && (n = read(in, buf, sizeof(buf))) > 0)
-		if (write(out, buf, n) != n)
-			break;
-	close(in);
-	close(out);
-	return n;
-}
-
 /* CAP_NET_RAW */
 static int set_file_capability(const char *path, bool effective)
 {
@@ -163,7 +149,7 @@ FIXTURE_SETUP(exec)
 	mkdir(DIR, 0755);
 	/* The root of an initramfs has no extended attributes. */
 	ASSERT_EQ(0, mount("tmpfs", DIR, "tmpfs", 0, NULL));
-	ASSERT_EQ(0, copy(exec_image_path(), IMAGE));
+	ASSERT_EQ(0, copy_file(exec_image_path(), IMAGE));
 	ASSERT_EQ(0, chown(IMAGE, variant->owner, variant->group));
 	ASSERT_EQ(0, chmod(IMAGE, variant->mode));
 	if (variant->capability)
@@ -252,7 +238,7 @@ static int image_install(uid_t owner, mode_t mode)
 {
 	mkdir("/tmp", 0755);
 	mkdir(DIR, 0755);
-	return copy(exec_image_path(), IMAGE) || chown(IMAGE, owner, owner) ||
+	return copy_file(exec_image_path(), IMAGE) || chown(IMAGE, owner, owner) ||
 	       chmod(IMAGE, mode);
 }
 

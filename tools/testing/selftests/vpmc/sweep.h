@@ -36,6 +36,8 @@ enum disturbance {
 	START,		/* likewise, of a set that was stopped */
 	NR_DISTURBANCES,
 	REVOKE,		/* by the administrator */
+	READ_FAMILY,	/* by another thread, with all descendants */
+	KILL,		/* of the thread that would be migrated */
 	RUN,		/* on CPU 1, of the thread that the command is for */
 	LATE,		/* overflow interrupts since the trigger was armed */
 };
@@ -46,6 +48,7 @@ static const char *const disturbance_name[] = {
 	[INTERRUPT] = "interrupt", [PREEMPT] = "preempt",
 	[MIGRATE] = "migrate", [READ] = "read", [STOP] = "stop",
 	[START] = "start", [REVOKE] = "revoke",
+	[READ_FAMILY] = "read family", [KILL] = "kill",
 	[RUN] = "run", [LATE] = "late overflow",
 };
 
@@ -103,6 +106,14 @@ static int sweep_disturb(struct sweep *s)
 		if (write(s->wake, "", 1) != 1 || nanosleep(&moment, NULL))
 			return -errno;
 		return 0;
+	case READ_FAMILY:
+		s->read = (struct vpmc_read){
+			.size = sizeof(s->read),
+			.flags = VPMC_READ_LIVING | VPMC_READ_FINISHED,
+		};
+		return vpmc_ioctl(s->fd, VPMC_IOC_READ, &s->read);
+	case KILL:
+		return kill(s->tid, SIGKILL) ? -errno : 0;
 	case REVOKE:
 		return write_file(REVOKE_FILE, "1");
 	default:

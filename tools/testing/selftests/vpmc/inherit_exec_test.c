@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a descendant may become: another program, also one with other
+ * privileges, or another user.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <sys/stat.h>
+#include "inherit.h"
+
+#define IMAGE	"/tmp/vpmc_heir"
+#define USER	1000
+#define TURNS	1000
+
+/* From START to the system call. */
+#define BEFORE	code_add(CODE_MEASURE_HEAD, CODE_EXEC)
+
+FIXTURE(heir)
+{
+	int *root;		/* in shared memory */
+	int out[2];
+	pid_t pid;
+};
+
+FIXTURE_VARIANT(heir)
+{
+	mode_t mode;
+	bool unlinks;
+};
+
+FIXTURE_VARIANT_ADD(heir, ordinary) {
+	.mode = 0755,
+};
+
+FIXTURE_VARIANT_ADD(heir, set_user_id) {
+	.mode = 04755, .unlinks = true,
+};
+
+FIXTURE_VARIANT_ADD(heir, not_readable) {
+	.mode = 0711, .unlinks = true,
+};
+
+/* Counts, and becomes the image. */
+static void become_image(int out)
+{
+	char *argv[] = { "image", NULL };
+	struct set set;
+
+	if (heir_open(&set) || dup2(out, 1) != 1 ||
+	    dup2(set.fd, EXEC_FD) != EXEC_FD)
+		_exit(101);
+	code_measure(EXEC_FD, VPMC_IOC_START, VPMC_IOC_STOP, code_exec,
+		     (long)IMAGE, (long)argv);
+	_exit(102);
+}
+
+/* As an ordinary user: has a family, whose root the caller has, too. */
+static int have_heir(int *root, int out)
+{
+	struct set set;
+	pid_t pid;
+
+	if (setgid(USER) || setuid(USER) || prctl(PR_SET_DUMPABLE, 1) ||
+	    root_open(&set, PROCESSES))
+		return 100;
+	*root = set.fd;
+	pid = fork();
+	if (!pid)
+		become_image(out);
+	return child_status(pid);
+}
+
+FIXTURE_SETUP(heir)
+{
+	mkdir("/tmp", 0755);
+	ASSERT_EQ(0, copy_file(exec_image_path(), IMAGE));
+	ASSERT_EQ(0, chmod(IMAGE, variant->mode));
+	self->root = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, self->root);
+	ASSERT_EQ(0, pipe(self->out));
+	self->pid = fork_with_files();
+	if (!self->pid)
+		_exit(have_heir(self->root, self->out[1]));
+}
+
+FIXTURE_TEARDOWN(heir)
+{
+	close(*self->root);
+	unlink(IMAGE);
+}
+
+TEST_F(heir, execs)
+{
+	struct code_count count = code_add(BEFORE, CODE_EXEC_IMAGE);
+	struct vpmc_read image;
+
+	/* The root's owner says how the image ended. */
+	ASSERT_EQ(variant->unlinks ? ESRCH : 0, child_status(self->pid));
+	ASSERT_EQ(sizeof(image), read(self->out[0], &image, sizeof(image)));
+	if (variant->unlinks)
+		count = BEFORE;
+	EXPECT_EQ(variant->unlinks ? VPMC_STATE_UNLINKED : VPMC_STATE_STOPPED,
+		  image.state);
+	EXPECT_EQ(count.insns, image.sum[0]);
+	EXPECT_EQ(0, family_wrong(*self->root, LIVING | FINISHED, 0, 1, count));
+}
+
+/* setuid() is no execve(): as with perf, its caller goes on to be counted. */
+TEST(becomes_another_user)
+{
+	struct set root;
+	pid_t pid;
+
+	ASSERT_EQ(0, root_open(&root, PROCESSES));
+	pid = fork();
+	if (!pid) {
+		struct set set;
+
+		if (heir_open(&set) || setgid(USER) || setuid(USER))
+			_exit(1);
+		_exit(set_measure(&set, code_loop, TURNS, 0));
+	}
+	EXPECT_EQ(0, child_status(pid));
+	EXPECT_EQ(0, family_wrong(root.fd, FINISHED, 0, 1,
+				  code_add(CODE_MEASURE, CODE_LOOP(TURNS))));
+	set_close(&root);
+}
+
+TEST_HARNESS_MAIN

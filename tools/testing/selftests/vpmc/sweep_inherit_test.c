@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A fork whose child inherits, disturbed at each instruction of ours from there
+ * to the end of the child: in the fork, in switches and in the child's exit.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "sweep.h"
+#include "inherit.h"
+
+#define TURNS	20
+
+/* The parent sleeps until the child has ended. */
+#define CLONE	(CLONE_VFORK | SIGCHLD)
+
+#define OWN		code_add(CODE_MEASURE, \
+				 code_add(CODE_ARMED, CODE_CLONE))
+/* Of one that never returns from clone(). */
+#define OWN_KILLED	code_add(code_add(CODE_MEASURE_HEAD, \
+					  CODE_ARMED_HEAD), CODE_CLONE_HEAD)
+
+FIXTURE(inherit)
+{
+	struct sweep *s;
+};
+
+FIXTURE_SETUP(inherit)
+{
+	self->s = sweep_start_kernel();
+	ASSERT_NE(NULL, self->s);
+	self->s->set.control.flags |= PROCESSES;
+	ASSERT_EQ(0, vpmc_ioctl(self->s->fd, VPMC_IOC_CONTROL,
+				&self->s->set.control));
+}
+
+FIXTURE_TEARDOWN(inherit)
+{
+	EXPECT_EQ(0, sweep_stop(self->s));
+}
+
+static int fork_disturbed(struct sweep *s, unsigned long k)
+{
+	return sweep_body(s, &s->set, k, code_clone, CLONE, TURNS) <= 0 ||
+	       wait(NULL) <= 0;
+}
+
+static int wrong_fork(void *arg, unsigned long k)
+{
+	struct sweep *s = arg;
+
+	return pin(0) || vpmc_ioctl(s->fd, VPMC_IOC_CLEAR, NULL) ||
+	       fork_disturbed(s, k) ||
+	       family_wrong(s->fd, LIVING | FINISHED, 0, 1,
+			    code_add(OWN, CODE_CLONE_CHILD(TURNS)));
+}
+
+TEST_F_TIMEOUT(inherit, fork, 120)
+{
+	for (self->s->what = INTERRUPT; self->s->what <= READ; self->s->what++)
+		sweep_all(_metadata, self->s, sweep_step(), wrong_fork, self->s);
+}
+
+/* READ of the family: at any time no less than is known to be done. */
+static int wrong_fork_read(void *arg, unsigned long k)
+{
+	struct sweep *s = arg;
+
+	if (wrong_fork(arg, k))
+		return 1;
+	return s->fired && (s->read.living + s->read.finished > 1 ||
+			    s->read.sum[0] < OWN_KILLED.insns);
+}
+
+TEST_F(inherit, read_of_the_family)
+{
+	self->s->what = READ_FAMILY;
+	sweep_all(_metadata, self->s, sweep_step(), wrong_fork_read, self->s);
+}
+
+/* Nothing counts after a revocation, and nobody holds the PMU. */
+static int wrong_revoked_fork(void *arg, unsigned long k)
+{
+	struct sweep *s = arg;
+	struct vpmc_read read;
+
+	if (vpmc_ioctl(s->fd, VPMC_IOC_CONTROL, &s->set.control))
+		return 1;
+	/* STOP finds the set revoked. */
+	sweep_body(s, &s->set, k, code_clone, CLONE, TURNS);
+	if (wait(NULL) <= 0)
+		return 1;
+	if (!s->fired)
+		return 0;
+	return family_read(s->fd, LIVING | FINISHED, &read) ||
+	       read.state != VPMC_STATE_REVOKED || read.living ||
+	       read.finished > 1 || read.lost > read.finished ||
+	       read.sum[0] > OWN.insns + CODE_CLONE_CHILD(TURNS).insns ||
+	       pmu_holder(s->fd) != VPMC_HOLDER_REVOKED ||
+	       write_file(REVOKE_FILE, "0") ||
+	       pmu_holder(s->fd) != VPMC_HOLDER_NONE;
+}
+
+/* The urgent thread's counters would go as well. */
+TEST_F(inherit, revoke)
+{
+	ASSERT_EQ(0, stop_urgent(&self->s->urgent));
+	self->s->what = REVOKE;
+	sweep_all(_metadata, self->s, sweep_step(), wrong_revoked_fork, self->s);
+}
+
+/* A process of its own, which is killed in its clone(). */
+struct victim {
+	struct sweep *s;
+	volatile int fd;
+	unsigned long children;
+	unsigned long none;
+};
+
+static int victim_main(struct victim *victim, unsigned long k)
+{
+	struct sweep *s = victim->s;
+	struct code_armed armed = {
+		.body = code_clone, .a = CLONE, .b = TURNS,
+		.skip = k, .action = sweep_action(s),
+	};
+	struct set set;
+
+	if (root_open(&set, PROCESSES))
+		return 100;
+	s->tid = my_tid();
+	victim->fd = set.fd;
+	code_measure(set.fd, VPMC_IOC_START, VPMC_IOC_STOP, code_armed,
+		     (long)&armed, 0);
+	return 0;
+}
+
+static int wrong_killed_fork(void *arg, unsigned long k)
+{
+	struct victim *victim = arg;
+	struct sweep *s = victim->s;
+	struct code_count count;
+	struct vpmc_read read;
+	int status, wrong;
+	pid_t pid;
+
+	sweep_begin(s);
+	pid = fork_with_files();
+	if (!pid)
+		_exit(victim_main(victim, k));
+	status = child_status(pid);
+	sweep_disarm(s);
+	wrong = status != (s->fired ? KILLED_BY(SIGKILL) : 0);
+	/* The child, if there is one, is as urgent as we are. */
+	do {
+		usleep(10);
+		wrong |= family_read(victim->fd, LIVING | FINISHED, &read);
+	} while (read.living && !wrong);
+	count = s->fired ? OWN_KILLED : OWN;
+	if (read.finished) {
+		victim->children++;
+		count = code_add(count, CODE_CLONE_CHILD(TURNS));
+	} else {
+		victim->none++;
+	}
+	wrong |= family_wrong(victim->fd, LIVING | FINISHED, 0,
+			      read.finished > 0, count);
+	wrong |= pmu_holder(victim->fd) != VPMC_HOLDER_NONE;
+	close(victim->fd);
+	return wrong;
+}
+
+/* Either there is a child, or it was undone, and nothing is left of it. */
+TEST_F(inherit, kill)
+{
+	struct victim *victim = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	ASSERT_NE(MAP_FAILED, victim);
+	ASSERT_EQ(0, stop_urgent(&self->s->urgent));
+	set_close(&self->s->set);
+	self->s->set.fd = 0;
+	victim->s = self->s;
+	self->s->what = KILL;
+	sweep_all(_metadata, self->s, sweep_step(), wrong_killed_fork, victim);
+	TH_LOG("%lu children, %lu forks undone", victim->children, victim->none);
+	EXPECT_LT(20, victim->children);
+	EXPECT_LT(20, victim->none);
+}
+
+TEST_HARNESS_MAIN
