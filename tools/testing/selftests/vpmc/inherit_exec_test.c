@@ -25,6 +25,7 @@ FIXTURE(heir)
 FIXTURE_VARIANT(heir)
 {
 	mode_t mode;
+	unsigned int flags;
 	bool unlinks;
 };
 
@@ -40,8 +41,17 @@ FIXTURE_VARIANT_ADD(heir, not_readable) {
 	.mode = 0711, .unlinks = true,
 };
 
+FIXTURE_VARIANT_ADD(heir, close_on_exec) {
+	.mode = 0755, .flags = VPMC_CONTROL_CLOSE_ON_EXEC, .unlinks = true,
+};
+
+/* It does not count before. */
+FIXTURE_VARIANT_ADD(heir, enable_on_exec) {
+	.mode = 0755, .flags = VPMC_CONTROL_ENABLE_ON_EXEC,
+};
+
 /* Counts, and becomes the image. */
-static void become_image(int out)
+static void become_image(unsigned int flags, int out)
 {
 	char *argv[] = { "image", NULL };
 	struct set set;
@@ -49,24 +59,26 @@ static void become_image(int out)
 	if (heir_open(&set) || dup2(out, 1) != 1 ||
 	    dup2(set.fd, EXEC_FD) != EXEC_FD)
 		_exit(101);
+	if (flags & VPMC_CONTROL_ENABLE_ON_EXEC)
+		code_exec((long)IMAGE, (long)argv);
 	code_measure(EXEC_FD, VPMC_IOC_START, VPMC_IOC_STOP, code_exec,
 		     (long)IMAGE, (long)argv);
 	_exit(102);
 }
 
 /* As an ordinary user: has a family, whose root the caller has, too. */
-static int have_heir(int *root, int out)
+static int have_heir(int *root, unsigned int flags, int out)
 {
 	struct set set;
 	pid_t pid;
 
 	if (setgid(USER) || setuid(USER) || prctl(PR_SET_DUMPABLE, 1) ||
-	    root_open(&set, PROCESSES))
+	    root_open(&set, PROCESSES | flags))
 		return 100;
 	*root = set.fd;
 	pid = fork();
 	if (!pid)
-		become_image(out);
+		become_image(flags, out);
 	return child_status(pid);
 }
 
@@ -81,7 +93,7 @@ FIXTURE_SETUP(heir)
 	ASSERT_EQ(0, pipe(self->out));
 	self->pid = fork_with_files();
 	if (!self->pid)
-		_exit(have_heir(self->root, self->out[1]));
+		_exit(have_heir(self->root, variant->flags, self->out[1]));
 }
 
 FIXTURE_TEARDOWN(heir)
@@ -100,6 +112,8 @@ TEST_F(heir, execs)
 	ASSERT_EQ(sizeof(image), read(self->out[0], &image, sizeof(image)));
 	if (variant->unlinks)
 		count = BEFORE;
+	if (variant->flags & VPMC_CONTROL_ENABLE_ON_EXEC)
+		count = CODE_EXEC_IMAGE;
 	EXPECT_EQ(variant->unlinks ? VPMC_STATE_UNLINKED : VPMC_STATE_STOPPED,
 		  image.state);
 	EXPECT_EQ(count.insns, image.sum[0]);
@@ -124,6 +138,37 @@ TEST(becomes_another_user)
 	EXPECT_EQ(0, child_status(pid));
 	EXPECT_EQ(0, family_wrong(root.fd, FINISHED, 0, 1,
 				  code_add(CODE_MEASURE, CODE_LOOP(TURNS))));
+	set_close(&root);
+}
+
+/* A descendant that gave up privileges does not see what the kernel does. */
+TEST(counts_the_kernel)
+{
+	static const struct choice kernel[] = { { EV_KERNEL_INSNS, 0 }, {} };
+	struct vpmc_read own, all;
+	struct set root;
+	pid_t pid;
+
+	ASSERT_EQ(0, set_open(&root, kernel));
+	root.control.flags = PROCESSES;
+	ASSERT_EQ(0, vpmc_ioctl(root.fd, VPMC_IOC_CONTROL, &root.control));
+	pid = fork();
+	if (!pid) {
+		int fd = open(THREAD_FILE, O_RDWR);
+
+		if (fd < 0 || setgid(USER) || setuid(USER))
+			_exit(100);
+		if (open(THREAD_FILE, O_RDONLY) >= 0 || errno != EACCES ||
+		    open(THREAD_FILE, O_RDWR | O_CREAT, 0) >= 0)
+			_exit(101);
+		_exit(errno);
+	}
+	EXPECT_EQ(EACCES, child_status(pid));
+	ASSERT_EQ(0, vpmc_ioctl(root.fd, VPMC_IOC_STOP, NULL));
+	ASSERT_EQ(0, family_read(root.fd, 0, &own));
+	ASSERT_EQ(0, family_read(root.fd, FINISHED, &all));
+	EXPECT_EQ(1, all.finished);
+	EXPECT_LT(own.sum[0], all.sum[0]);
 	set_close(&root);
 }
 
