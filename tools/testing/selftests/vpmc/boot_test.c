@@ -76,10 +76,11 @@ TEST(costs)
 		ASSERT_NE(NULL, line);
 		ASSERT_EQ(1, sscanf(line + strlen(start), "%llu TSC", &ticks));
 		TH_LOG("%s: %llu", what[i], ticks);
-		if (!strcmp(what[i], "RDTSC"))
+		if (!strcmp(what[i], "RDTSC")) {
 			EXPECT_EQ(1, ticks);
-		else
+		} else {
 			EXPECT_LT(1, ticks);
+		}
 	}
 	EXPECT_EQ(NULL, strstr(log, "vpmc: no costs"));
 }
