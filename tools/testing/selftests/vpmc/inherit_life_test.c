@@ -314,6 +314,29 @@ TEST_F(family, root_controls_anew)
 				  CODE_COUNT(0, 0)));
 }
 
+/* The creator's periods are its own: a child counts past them. */
+TEST_F(family, no_periods)
+{
+	struct vpmc_read read;
+	struct set set;
+	pid_t pid;
+
+	self->set.control.counter[0].period = 1000;
+	ASSERT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_CONTROL, &self->set.control));
+	pid = fork();
+	if (!pid)
+		_exit(heir_measure(&set, 5000) ||
+		      set.control.counter[0].period ||
+		      set.page->state != VPMC_STATE_STOPPED ||
+		      set.page->overflows);
+	EXPECT_EQ(0, child_status(pid));
+	EXPECT_EQ(0, family_wrong(self->fd, FINISHED, 0, 1, measured(5000)));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, TURNS, 0));
+	ASSERT_EQ(0, vpmc_read(self->fd, &read));
+	EXPECT_LE(1000, read.sum[0]);
+	EXPECT_GT(1000 + 100, read.sum[0]);
+}
+
 /* Who holds the PMU is asked through a descriptor without counters. */
 TEST_F(family, revoked)
 {

@@ -17,6 +17,7 @@ struct __kernel_timespec {
 
 #include "vpmc_test.h"
 #include "disturb.h"
+#include "inherit.h"
 
 #define WORKERS		4
 #define MIN_SWITCHES	101
@@ -342,6 +343,21 @@ TEST(kernel_counting_stops)
 	EXPECT_GT(1000000, read.sum[0]);
 	close(ring);
 	set_close(&set);
+}
+
+/* Such a thread does not inherit either. */
+TEST(worker_inherits_nothing)
+{
+	struct set root;
+	int ring;
+
+	ASSERT_EQ(0, root_open(&root, THREADS | PROCESSES));
+	ring = start_spinner();
+	ASSERT_LE(0, ring);
+	EXPECT_EQ(-EOPNOTSUPP, worker_open_error());
+	EXPECT_EQ(0, family_wrong(root.fd, LIVING, 0, 0, CODE_COUNT(0, 0)));
+	close(ring);
+	set_close(&root);
 }
 
 TEST_HARNESS_MAIN
