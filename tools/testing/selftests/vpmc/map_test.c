@@ -263,8 +263,9 @@ TEST(empty_page)
 	EXPECT_EQ(0, page->migrations);
 	EXPECT_EQ(0, memcmp(page->reserved0, zero.reserved0,
 			    sizeof(zero.reserved0)));
-	EXPECT_EQ(0, memcmp(page->reserved1, zero.reserved1,
-			    sizeof(zero.reserved1)));
+	EXPECT_EQ(0, page->overflowed);
+	EXPECT_EQ(0, page->reserved1);
+	EXPECT_EQ(0, page->overflows);
 	/* And nothing of the kernel's behind it. */
 	for (i = offsetof(struct vpmc_page, slot); i < PAGE; i++)
 		ASSERT_EQ(0, ((char *)page)[i]);
