@@ -176,10 +176,14 @@ struct vpmc_page {
  * @VPMC_KIND_INTEL:	Intel architectural performance monitoring
  *			(Intel SDM volume 3, "Architectural Performance
  *			Monitoring").
+ * @VPMC_KIND_AMD:	AMD, from K7 on, with four counters or with the core
+ *			performance counter extension (AMD64 APM volume 2,
+ *			"Performance Monitoring Counters").
  */
 enum vpmc_kind {
 	VPMC_KIND_TSC		= 0,
 	VPMC_KIND_INTEL		= 1,
+	VPMC_KIND_AMD		= 2,
 };
 
 /* &struct vpmc_info.features */
@@ -295,12 +299,15 @@ struct vpmc_counter {
  * @VPMC_REASON_NO_MODE:	Neither USR nor OS is set.
  * @VPMC_REASON_BAD_INDEX:	The processor has no counter @index.
  * @VPMC_REASON_INDEX_TAKEN:	Two counters name one @index.
- * @VPMC_REASON_WRONG_EVENT:	That fixed counter does not count this event.
+ * @VPMC_REASON_WRONG_EVENT:	That counter cannot count this event: it is a
+ *				fixed one, or one of AMD's family 15h.
  * @VPMC_REASON_NO_COUNTER:	No free counter can count this event.
  * @VPMC_REASON_UNAVAILABLE:	The processor says that it does not have this
- *				event (CPUID leaf 0AH, EBX).
+ *				event (CPUID leaf 0AH, EBX), or it is one of
+ *				AMD's northbridge, which all cores share.
  * @VPMC_REASON_EXTRA_MSR:	The event needs a further register (off-core
- *				response).
+ *				response; what increments by much, from AMD's
+ *				family 17h on).
  * @VPMC_REASON_KERNEL_MODE:	OS is set and the caller may not count the
  *				kernel.
  * @VPMC_REASON_TOO_MANY:	More counters than the processor has.

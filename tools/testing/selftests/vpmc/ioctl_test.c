@@ -371,9 +371,9 @@ static void refused(struct __test_metadata *_metadata,
 	     flags += VPMC_CONTROL_STOPPED) {
 		for (at = 0; at < 3; at++) {
 			control_init(&control, flags);
-			control_add(&control, EV_INSNS, FIXED(0));
-			control_add(&control, EV_INSNS, 3);
-			control_add(&control, EV_BRANCHES, VPMC_ANY);
+			control_choose(&control, EV_INSNS, FIXED(0));
+			control_choose(&control, EV_INSNS, 3);
+			control_choose(&control, EV_BRANCHES, VPMC_ANY);
 			control.counter[at] = *bad;
 			control.bad_counter = 99;
 			control.reason = 99;

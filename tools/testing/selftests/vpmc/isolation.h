@@ -21,7 +21,6 @@
 #define LONG_LOOP	100000
 
 /* INST_RETIRED, BRANCHES and REF_CYCLES have one fixed counter each. */
-#define EV_REF		0x10300ULL
 
 #define SAME	{ { EV_INSNS, FIXED(0) }, { EV_BRANCHES, 0 }, { EV_INSNS, 1 } }
 #define OTHER	{ { EV_BRANCHES, 2 }, { EV_CYCLES, FIXED(1) }, { EV_INSNS, 3 } }

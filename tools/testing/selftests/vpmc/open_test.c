@@ -509,7 +509,7 @@ TEST(new_without_a_set)
 
 	ASSERT_LE(0, fd);
 	control_init(&control, VPMC_CONTROL_NEW);
-	control_add(&control, EV_INSNS, VPMC_ANY);
+	control_choose(&control, EV_INSNS, VPMC_ANY);
 	EXPECT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control));
 	EXPECT_EQ(-EEXIST, vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control));
 }

@@ -17,7 +17,7 @@ static inline void control_add_period(struct vpmc_control *control,
 				      uint64_t evtsel, uint32_t index,
 				      uint64_t period)
 {
-	control_add(control, evtsel, index);
+	control_choose(control, evtsel, index);
 	control->counter[control->nr_counters - 1].period = period;
 }
 

@@ -29,7 +29,7 @@ static int reprogram(struct set *set, const struct choice *choice,
 
 	control_init(&set->control, VPMC_CONTROL_STOPPED | flags);
 	for (i = 0; choice[i].evtsel; i++) {
-		control_add(&set->control, choice[i].evtsel, choice[i].index);
+		control_choose(&set->control, choice[i].evtsel, choice[i].index);
 		if (keep & 1 << i)
 			set->control.counter[i].flags = VPMC_COUNTER_PRESERVE;
 	}

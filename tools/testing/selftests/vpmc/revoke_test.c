@@ -292,7 +292,7 @@ static void *read_on(void *arg)
 	runner->wrong = pin(runner->cpu) || set->page == MAP_FAILED;
 	control_init(&set->control, VPMC_CONTROL_NEW);
 	for (i = 0; i < NR; i++)
-		control_add(&set->control, three[i].evtsel, three[i].index);
+		control_choose(&set->control, three[i].evtsel, three[i].index);
 	state = &set->page->state;
 	while (runner->go && !runner->wrong) {
 		if (vpmc_ioctl(set->fd, VPMC_IOC_CONTROL, &set->control)) {

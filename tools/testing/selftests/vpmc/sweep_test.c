@@ -335,7 +335,7 @@ static int run_control(struct sweep *s, unsigned long k)
 
 	control_init(&set->control, 0);
 	for (i = 0; mine[i].evtsel; i++)
-		control_add(&set->control, mine[i].evtsel, mine[i].index);
+		control_choose(&set->control, mine[i].evtsel, mine[i].index);
 	err = err ?: sweep_arm(s, k);
 	err = err ?: code_control(s->set.fd, &set->control, 10);
 	sweep_disarm(s);

@@ -28,16 +28,9 @@
 
 #include "../kselftest_harness.h"
 #include "code.h"
+#include "kind.h"
 
 #define PAGE		4096
-
-/* Event selects, counting user mode. */
-#define EV_INSNS	0x100c0ULL
-#define EV_BRANCHES	0x100c4ULL
-#define EV_CYCLES	0x1003cULL
-/* User and kernel mode. */
-#define EV_KERNEL_INSNS	0x300c0ULL
-#define FIXED(n)	(VPMC_RDPMC_FIXED + (n))
 
 #define THREAD_FILE	"/proc/thread-self/perfctr"
 
@@ -190,6 +183,18 @@ static inline void control_add(struct vpmc_control *control,
 	counter->index = index;
 }
 
+/* The same with this machine's names of an event and a counter. */
+static inline void control_choose(struct vpmc_control *control,
+				  uint64_t evtsel, uint32_t index)
+{
+	uint64_t taken = 0;
+	unsigned int i;
+
+	for (i = 0; i < control->nr_counters; i++)
+		taken |= 1ULL << (control->counter[i].index & 63);
+	control_add(control, event_here(evtsel), index_here(index, taken));
+}
+
 /* Attach, map and program: evtsel 0 ends the list. The set is stopped. */
 struct choice {
 	uint64_t evtsel;
@@ -200,7 +205,7 @@ static inline int set_program(struct set *set, const struct choice *choice)
 {
 	control_init(&set->control, VPMC_CONTROL_STOPPED);
 	for (; choice->evtsel; choice++)
-		control_add(&set->control, choice->evtsel, choice->index);
+		control_choose(&set->control, choice->evtsel, choice->index);
 	return vpmc_ioctl(set->fd, VPMC_IOC_CONTROL, &set->control);
 }
 
@@ -238,13 +243,13 @@ static inline long set_measure(struct set *set, code_fn body, long a, long b)
 /* What a counter with this event select must say after @count. */
 static inline uint64_t expected(uint64_t evtsel, struct code_count count)
 {
-	switch (evtsel & 0xffff) {
-	case EV_INSNS & 0xffff:
-	case EV_CYCLES & 0xffff:	/* one instruction is one cycle */
-		return count.insns;
-	case EV_BRANCHES & 0xffff:
+	uint64_t event = evtsel & EVENT_MASK;
+
+	if (event == (event_here(EV_INSNS) & EVENT_MASK) ||
+	    event == (event_here(EV_CYCLES) & EVENT_MASK))
+		return count.insns;	/* one instruction is one cycle */
+	if (event == (event_here(EV_BRANCHES) & EVENT_MASK))
 		return count.branches;
-	}
 	return ~0ULL;
 }
 

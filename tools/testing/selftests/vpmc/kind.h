@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Kinds of PMU: tests name events and counters as on Intel's; here they become
+ * those of the machine.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef KIND_H
+#define KIND_H
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <linux/vpmc.h>
+
+/* Event selects, counting user mode. */
+#define EV_INSNS	0x100c0ULL
+#define EV_BRANCHES	0x100c4ULL
+#define EV_CYCLES	0x1003cULL
+#define EV_REF		0x10300ULL	/* a fixed counter's alone */
+/* User and kernel mode. */
+#define EV_KERNEL_INSNS	0x300c0ULL
+#define FIXED(n)	(VPMC_RDPMC_FIXED + (n))
+
+#define EVENT_MASK	0xffffULL
+
+/* The machine's PMU: all zero without vpmc. */
+static struct vpmc_info machine;
+
+static void __attribute__((constructor)) machine_init(void)
+{
+	int fd = open("/proc/thread-self/perfctr", O_RDONLY);
+
+	machine.size = sizeof(machine);
+	if (fd < 0 || ioctl(fd, VPMC_IOC_INFO, &machine))
+		memset(&machine, 0, sizeof(machine));
+	close(fd);
+}
+
+static inline bool machine_is_amd(void)
+{
+	return machine.kind == VPMC_KIND_AMD;
+}
+
+/* AMD counts cycles alone, at no fixed rate; one instruction is one cycle. */
+static inline uint64_t event_here(uint64_t evtsel)
+{
+	static const uint16_t amd[][2] = {
+		{ EV_BRANCHES & EVENT_MASK, 0xc2 },
+		{ EV_CYCLES & EVENT_MASK, 0x76 },
+		{ EV_REF & EVENT_MASK, 0x76 },
+	};
+	unsigned int i;
+
+	for (i = 0; machine_is_amd() && i < sizeof(amd) / sizeof(amd[0]); i++)
+		if ((evtsel & EVENT_MASK) == amd[i][0])
+			return (evtsel & ~EVENT_MASK) | amd[i][1];
+	return evtsel;
+}
+
+/*
+ * The counter to use for one that Intel has: @taken are those in use. Without
+ * fixed counters it is the last free one, as for a counter that is in use for a
+ * fixed one.
+ */
+static inline uint32_t index_here(uint32_t index, uint64_t taken)
+{
+	uint32_t i;
+
+	if (!machine_is_amd() || index == VPMC_ANY)
+		return index;
+	if (index < machine.nr_gp && !(taken & 1ULL << index))
+		return index;
+	for (i = machine.nr_gp; i--;)
+		if (!(taken & 1ULL << i))
+			return i;
+	return index;
+}
+
+#endif /* KIND_H */
