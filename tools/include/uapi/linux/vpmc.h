@@ -99,7 +99,8 @@ struct vpmc_slot {
  * @migrations:	How many of @switches were to another CPU than the last one.
  * @overflowed:	The counters whose period passed: bit n for element n of @slot.
  *		Zero unless @state is VPMC_STATE_OVERFLOWED.
- * @reserved1:	Zero.
+ * @merged:	How many of @overflows were reported together with another one of
+ *		the same counter: they came too fast, see VPMC_CONTROL_REARM.
  * @overflows:	How many periods have passed, of all counters together, since the
  *		set was programmed or cleared as a whole.
  * @slot:	The counters, in the order in which CONTROL named them.
@@ -164,7 +165,7 @@ struct vpmc_page {
 	__u64	switches;
 	__u64	migrations;
 	__u32	overflowed;
-	__u32	reserved1;
+	__u32	merged;
 	__u64	overflows;
 
 	struct vpmc_slot slot[VPMC_MAX_COUNTERS];
@@ -289,6 +290,7 @@ struct vpmc_counter {
 #define VPMC_CONTROL_CLOSE_ON_EXEC (1U << 4) /* execve() unlinks the set */
 #define VPMC_CONTROL_ENABLE_ON_EXEC (1U << 5) /* the next execve() starts it */
 #define VPMC_CONTROL_PRESERVE	(1U << 6)
+#define VPMC_CONTROL_REARM	(1U << 7)  /* go on after an overflow */
 
 /**
  * enum vpmc_reason - Why CONTROL was refused
@@ -325,7 +327,8 @@ struct vpmc_counter {
  *				allows (kernel.vpmc_period_min).
  * @VPMC_REASON_NO_INTERRUPT:	The PMU cannot tell of overflows: no counter can
  *				have a period.
- * @VPMC_REASON_SIGNAL:		@signal cannot be had, or no counter has a period.
+ * @VPMC_REASON_SIGNAL:		@signal cannot be had.
+ * @VPMC_REASON_NO_PERIOD:	What is asked for needs a counter with a period.
  */
 enum vpmc_reason {
 	VPMC_REASON_NONE		= 0,
@@ -349,6 +352,7 @@ enum vpmc_reason {
 	VPMC_REASON_PERIOD		= 18,
 	VPMC_REASON_NO_INTERRUPT	= 19,
 	VPMC_REASON_SIGNAL		= 20,
+	VPMC_REASON_NO_PERIOD		= 21,
 };
 
 /**
@@ -381,7 +385,10 @@ enum vpmc_reason {
  * that are to be preserved.
  *
  * When a counter's period has passed the set stops, with the state
- * VPMC_STATE_OVERFLOWED, until RESUME. A set that counts user mode alone stops
+ * VPMC_STATE_OVERFLOWED, until RESUME; with VPMC_CONTROL_REARM it goes on by
+ * itself. If overflows come faster than the administrator allows
+ * (kernel.vpmc_overflow_rate) some are reported late, several at once; none is
+ * lost in &struct vpmc_page.overflows. A set that counts user mode alone stops
  * where the processor delivered the counter's interrupt.
  *
  * The signal comes to the owner itself before it executes another instruction in

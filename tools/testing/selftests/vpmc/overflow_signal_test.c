@@ -154,6 +154,71 @@ TEST_F(overflow_signal, blocked)
 	EXPECT_NE(seen.info.si_band, seen.ip);
 }
 
+/* It goes on while its signal waits. The first one is what is told. */
+TEST_F(overflow_signal, blocked_and_rearmed)
+{
+	self->set.control.flags |= VPMC_CONTROL_REARM;
+	ASSERT_EQ(0, set_control(&self->set));
+	ASSERT_EQ(0, handle(&self->set, SIGIO, 0));
+	ASSERT_EQ(0, block(SIG_BLOCK, SIGIO));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, TURNS, 0));
+	ASSERT_EQ(0, block(SIG_UNBLOCK, SIGIO));
+	EXPECT_EQ(1, seen.taken);
+	EXPECT_EQ(loop_ip(PERIOD), seen.info.si_band);
+	EXPECT_EQ(VPMC_STATE_STOPPED, seen.state);
+	EXPECT_EQ(0, seen.overflowed);
+	EXPECT_EQ(code_add(CODE_MEASURE, CODE_LOOP(TURNS)).insns / PERIOD,
+		  self->set.page->overflows);
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(TURNS)));
+}
+
+/* Of a real-time signal every one waits, each with its place. */
+TEST_F(overflow_signal, blocked_real_time_signals)
+{
+	uint64_t n = code_add(CODE_MEASURE, CODE_LOOP(TURNS)).insns / PERIOD, i;
+
+	self->set.control.flags |= VPMC_CONTROL_REARM;
+	self->set.control.signal = SIGRTMIN;
+	ASSERT_EQ(0, set_control(&self->set));
+	ASSERT_EQ(0, take_overflows(&self->set, SIGRTMIN));
+	ASSERT_EQ(0, block(SIG_BLOCK, SIGRTMIN));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, TURNS, 0));
+	EXPECT_EQ(0, code_overflows);
+	ASSERT_EQ(0, block(SIG_UNBLOCK, SIGRTMIN));
+	ASSERT_EQ(n, code_overflows);
+	for (i = 0; i < n; i++)
+		EXPECT_EQ(loop_ip((i + 1) * PERIOD), code_overflow_log[i].ip);
+	EXPECT_EQ(n, self->set.page->overflows);
+}
+
+/* A handler that is interrupted by the next one. */
+static volatile int depth, deepest;
+
+static void nested(int sig)
+{
+	if (++depth > deepest)
+		deepest = depth;
+	if (depth < 4)
+		code_loop(PERIOD, 0);
+	depth--;
+}
+
+TEST_F(overflow_signal, nested)
+{
+	struct sigaction act = { .sa_handler = nested, .sa_flags = SA_NODEFER };
+	struct vpmc_read read;
+
+	self->set.control.flags |= VPMC_CONTROL_REARM;
+	ASSERT_EQ(0, set_control(&self->set));
+	ASSERT_EQ(0, sigaction(SIGIO, &act, NULL));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, PERIOD, 0));
+	EXPECT_EQ(4, deepest);
+	EXPECT_EQ(0, depth);
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+	EXPECT_LT(4 * PERIOD, read.sum[0]);
+	EXPECT_EQ(read.sum[0] / PERIOD, self->set.page->overflows);
+}
+
 /* What was on its way arrives, and nothing more. */
 TEST_F(overflow_signal, after_unlink_and_close)
 {

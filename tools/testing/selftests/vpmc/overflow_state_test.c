@@ -342,10 +342,18 @@ TEST_F(overflow_state, signals)
 		control.signal = bad[i];
 		refused(_metadata, &self->set, &control, 2, VPMC_REASON_SIGNAL);
 	}
-	/* Nobody would send it. */
-	control.signal = SIGIO;
+}
+
+TEST_F(overflow_state, no_period)
+{
+	struct vpmc_control control = self->set.control;
+
 	control.counter[0].period = 0;
-	refused(_metadata, &self->set, &control, 2, VPMC_REASON_SIGNAL);
+	control.signal = SIGIO;
+	refused(_metadata, &self->set, &control, 2, VPMC_REASON_NO_PERIOD);
+	control.signal = 0;
+	control.flags |= VPMC_CONTROL_REARM;
+	refused(_metadata, &self->set, &control, 2, VPMC_REASON_NO_PERIOD);
 }
 
 TEST_HARNESS_MAIN

@@ -10,24 +10,49 @@
 
 #define TURNS	1000000
 
+#define RATE	"/proc/sys/kernel/vpmc_overflow_rate"
+
 FIXTURE(overflow)
 {
 	struct set set;
+	int rate;
+};
+
+/* Does the handler resume the set, or does it go on by itself? */
+FIXTURE_VARIANT(overflow)
+{
+	unsigned int flags;
+	struct code_count each;		/* what the handler adds to the counts */
+};
+
+FIXTURE_VARIANT_ADD(overflow, resume)
+{
+	.each = CODE_OVERFLOW_RESUMED,
+};
+
+FIXTURE_VARIANT_ADD(overflow, rearm)
+{
+	.flags = VPMC_CONTROL_REARM,
+	.each = CODE_OVERFLOW,
 };
 
 FIXTURE_SETUP(overflow)
 {
+	self->rate = read_number(RATE);
+	ASSERT_EQ(100000, self->rate);
+	ASSERT_EQ(0, write_file(RATE, "1000000000"));
 	self->set.fd = vpmc_open();
 	ASSERT_LE(0, self->set.fd);
 	self->set.page = vpmc_map(self->set.fd);
 	ASSERT_NE(MAP_FAILED, self->set.page);
 	ASSERT_EQ(0, take_overflows(&self->set, OVERFLOW_SIGNAL));
-	control_init(&self->set.control, VPMC_CONTROL_STOPPED);
+	control_init(&self->set.control, VPMC_CONTROL_STOPPED | variant->flags);
 	self->set.control.signal = OVERFLOW_SIGNAL;
 }
 
 FIXTURE_TEARDOWN(overflow)
 {
+	EXPECT_EQ(0, write_file(RATE, "100000"));
 	set_close(&self->set);
 }
 
@@ -54,10 +79,10 @@ static struct code_count whole(uint64_t turns)
  * right to the instruction.
  */
 static void count_overflows(struct __test_metadata *_metadata, struct set *set,
-			    const struct sampled *s, uint64_t turns)
+			    const struct sampled *s, uint64_t turns,
+			    struct code_count each)
 {
-	struct code_count each = CODE_OVERFLOW_RESUMED, sums;
-	struct code_count main = whole(turns);
+	struct code_count main = whole(turns), sums;
 	uint64_t total, extra, n, i, wrong = 0;
 	bool branches = s->evtsel == EV_BRANCHES;
 
@@ -76,6 +101,7 @@ static void count_overflows(struct __test_metadata *_metadata, struct set *set,
 
 	EXPECT_EQ(n, code_overflows);
 	EXPECT_EQ(n, page_of(set)->overflows);
+	EXPECT_EQ(0, page_of(set)->merged);
 	EXPECT_EQ(0, code_overflow_error);
 	EXPECT_EQ(VPMC_STATE_STOPPED, page_of(set)->state);
 	EXPECT_EQ(0, page_of(set)->overflowed);
@@ -103,7 +129,8 @@ TEST_F(overflow, fixed_counter)
 	for (int i = 0; i < ARRAY_SIZE(periods); i++) {
 		struct sampled s = { EV_INSNS, FIXED(0), periods[i] };
 
-		count_overflows(_metadata, &self->set, &s, TURNS);
+		count_overflows(_metadata, &self->set, &s, TURNS,
+				variant->each);
 	}
 }
 
@@ -114,7 +141,8 @@ TEST_F(overflow, programmable_counter)
 	for (int i = 0; i < ARRAY_SIZE(periods); i++) {
 		struct sampled s = { EV_INSNS, 1, periods[i] };
 
-		count_overflows(_metadata, &self->set, &s, TURNS);
+		count_overflows(_metadata, &self->set, &s, TURNS,
+				variant->each);
 	}
 }
 
@@ -125,7 +153,8 @@ TEST_F(overflow, branches)
 	for (int i = 0; i < ARRAY_SIZE(periods); i++) {
 		struct sampled s = { EV_BRANCHES, 2, periods[i] };
 
-		count_overflows(_metadata, &self->set, &s, TURNS);
+		count_overflows(_metadata, &self->set, &s, TURNS,
+				variant->each);
 	}
 }
 
@@ -139,7 +168,8 @@ TEST_F(overflow, long_period)
 	};
 
 	for (int i = 0; i < ARRAY_SIZE(s); i++)
-		count_overflows(_metadata, &self->set, &s[i], 25000000);
+		count_overflows(_metadata, &self->set, &s[i], 25000000,
+				variant->each);
 }
 
 /* Another thread takes the CPU again and again. */
@@ -151,7 +181,7 @@ TEST_F(overflow, preempted)
 	ASSERT_EQ(0, pin(0));
 	pid = start_preempter(0, 50000);
 	ASSERT_LT(0, pid);
-	count_overflows(_metadata, &self->set, &s, 3 * TURNS);
+	count_overflows(_metadata, &self->set, &s, 3 * TURNS, variant->each);
 	EXPECT_LT(50, page_switches(&self->set));
 	EXPECT_EQ(0, stop_disturber(pid));
 }
@@ -168,7 +198,7 @@ TEST_F(overflow, preempted_by_one_like_it)
 	ASSERT_EQ(0, pin(0));
 	pid = start_counting_preempter(0, 50000, other);
 	ASSERT_LT(0, pid);
-	count_overflows(_metadata, &self->set, &s, 5 * TURNS);
+	count_overflows(_metadata, &self->set, &s, 5 * TURNS, variant->each);
 	EXPECT_LT(50, page_switches(&self->set));
 	EXPECT_EQ(0, stop_disturber(pid));
 }
@@ -179,7 +209,7 @@ TEST_F(overflow, migrated)
 	pid_t pid = start_migrator(my_tid(), 50000);
 
 	ASSERT_LT(0, pid);
-	count_overflows(_metadata, &self->set, &s, 3 * TURNS);
+	count_overflows(_metadata, &self->set, &s, 3 * TURNS, variant->each);
 	EXPECT_LT(50, page_migrations(&self->set));
 	EXPECT_EQ(0, stop_disturber(pid));
 }
@@ -188,14 +218,20 @@ TEST_F(overflow, migrated)
 struct yielder {
 	pthread_t thread;
 	uint64_t period;
+	unsigned int flags;
 	int wrong;
 };
 
 #define YIELDS	500
 
-/* Each time that it starts it counts up to the end of the period, and stands. */
+/*
+ * Each time that it starts it counts up to the end of the period, and stands; or
+ * goes on.
+ */
 static void *yield_and_overflow(void *arg)
 {
+	const uint64_t insns = CODE_MEASURE.insns +
+			       CODE_YIELD(YIELDS, 10).insns;
 	struct yielder *y = arg;
 	struct vpmc_read read;
 	struct set set;
@@ -203,15 +239,16 @@ static void *yield_and_overflow(void *arg)
 
 	set.fd = vpmc_open();
 	set.page = vpmc_map(set.fd);
-	control_init(&set.control, VPMC_CONTROL_STOPPED);
+	control_init(&set.control, VPMC_CONTROL_STOPPED | y->flags);
 	control_add_period(&set.control, EV_INSNS, FIXED(0), y->period);
 	control_add(&set.control, EV_BRANCHES, 0);
 	y->wrong = pin(0) || set_control(&set);
 	for (n = 1; n <= 50; n++) {
 		y->wrong += set_measure(&set, code_yield, YIELDS, 10) != 0;
 		y->wrong += vpmc_read(set.fd, &read) != 0;
-		y->wrong += read.sum[0] != n * y->period;
-		y->wrong += page_of(&set)->overflows != n;
+		y->wrong += read.sum[0] != n * (y->flags ? insns : y->period);
+		y->wrong += page_of(&set)->overflows !=
+			    read.sum[0] / y->period;
 	}
 	y->wrong += page_of(&set)->switches < YIELDS;
 	set_close(&set);
@@ -220,7 +257,10 @@ static void *yield_and_overflow(void *arg)
 
 TEST_F(overflow, threads_yield)
 {
-	struct yielder y[2] = { { .period = 1000 }, { .period = 7919 } };
+	struct yielder y[2] = {
+		{ .period = 1000, .flags = variant->flags },
+		{ .period = 7919, .flags = variant->flags },
+	};
 
 	for (int i = 0; i < 2; i++)
 		ASSERT_EQ(0, pthread_create(&y[i].thread, NULL,
@@ -248,10 +288,11 @@ TEST_F(overflow, two_counters)
 		n[0] += code_overflow_log[i].mask & 1;
 		n[1] += code_overflow_log[i].mask >> 1 & 1;
 		both += code_overflow_log[i].mask == 3;
-		missed += overflow_rest(code_overflow_log[i].ip);
+		if (!variant->flags)
+			missed += overflow_rest(code_overflow_log[i].ip);
 	}
 	sums = code_add(whole(TURNS),
-			code_times(CODE_OVERFLOW_RESUMED, code_overflows));
+			code_times(variant->each, code_overflows));
 	sums.insns -= missed;
 	EXPECT_EQ(sums.insns / insns, n[0]);
 	EXPECT_EQ(sums.branches / branches, n[1]);
@@ -263,6 +304,91 @@ TEST_F(overflow, two_counters)
 				 CODE_COUNT(sums.insns - CODE_MEASURE.insns,
 					    sums.branches -
 					    CODE_MEASURE.branches)));
+}
+
+/* Interrupts of ours on CPU 0, so far. */
+static uint64_t interrupts(void)
+{
+	FILE *f = fopen("/proc/interrupts", "r");
+	unsigned long n = 0;
+	char line[256];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, " VPC: %lu", &n) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* Was the last one told by STOP, after which the handler is not counted? */
+static bool told_by_stop(void)
+{
+	uint64_t ip = code_overflow_log[code_overflows - 1].ip;
+
+	return ip > (uint64_t)code_measure_started && ip < (uint64_t)code_control;
+}
+
+/*
+ * One counter with @period; then everything must fit together, however many ends
+ * of periods are told at once. Returns how many were not told by themselves.
+ */
+static uint64_t count_at_rate(struct __test_metadata *_metadata,
+			      struct set *set, uint64_t period,
+			      struct code_count each, const char *rate)
+{
+	const volatile struct vpmc_page *page = page_of(set);
+	const uint64_t turns = 5000000;
+	struct code_count sums;
+	uint64_t before;
+
+	if (write_file(RATE, rate) || take_overflows(set, OVERFLOW_SIGNAL) ||
+	    vpmc_ioctl(set->fd, VPMC_IOC_CLEAR, 0))
+		return -1;
+	before = interrupts();
+	EXPECT_EQ(0, set_measure(set, code_loop, turns, 0));
+	before = interrupts() - before;
+	EXPECT_LT(1, code_overflows);
+	EXPECT_GT(CODE_OVERFLOW_LOG, code_overflows);
+	/* A context switch can be before the interrupt of a system call. */
+	EXPECT_GE(code_overflows, before + told_by_stop());
+	if (period >= 1000)
+		EXPECT_EQ(code_overflows, before + told_by_stop());
+	EXPECT_EQ(code_overflows, page->overflows - page->merged);
+	sums = code_add(CODE_LOOP(turns),
+			code_times(each, code_overflows - told_by_stop()));
+	EXPECT_EQ(0, wrong_after(set, sums));
+	sums = code_add(CODE_MEASURE, sums);
+	EXPECT_EQ(sums.insns / period, page->overflows);
+	return page->merged;
+}
+
+/* More often than the administrator allows: several are told at once. */
+TEST_F(overflow, too_fast)
+{
+	const uint64_t period = 1000;
+
+	control_add_period(&self->set.control, EV_INSNS, FIXED(0), period);
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, set_control(&self->set));
+	EXPECT_EQ(0, count_at_rate(_metadata, &self->set, period, variant->each,
+				   "1000000000"));
+	EXPECT_LT(5000, count_at_rate(_metadata, &self->set, period,
+				      variant->each, "10000"));
+}
+
+/* Too often to get anywhere: the handler alone takes a period. */
+TEST_F(overflow, faster_than_its_handler)
+{
+	const uint64_t period = variant->each.insns;
+
+	ASSERT_EQ(0, write_file("/proc/sys/kernel/vpmc_period_min", "1"));
+	control_add_period(&self->set.control, EV_INSNS, FIXED(0), period);
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, set_control(&self->set));
+	ASSERT_EQ(0, write_file("/proc/sys/kernel/vpmc_period_min", "1000"));
+	EXPECT_LT(100000, count_at_rate(_metadata, &self->set, period,
+					variant->each, "1000"));
 }
 
 TEST_HARNESS_MAIN

@@ -303,6 +303,9 @@ static inline int sweep_kernel_ranges(void)
 	       fscanf(f, "%lx %c %127s%*[^\n]", &address, &type, name) == 3) {
 		if (type != 't' && type != 'T')
 			continue;
+		/* What follows is gone since boot. */
+		if (!strcmp(name, "_sinittext"))
+			break;
 		ours = strstr(name, "vpmc") ||
 		       (before && !strncmp(name, "intel_", 6));
 		if (strstr(name, "_init") || strstr(name, "_detect"))

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Ends of periods whose interrupt comes late: at each instruction of ours that
+ * the kernel executes after that, also when another thread has the CPU. The
+ * right thread is told, once, and nobody's counts change. For counters of 20 bits.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "sweep.h"
+#include "overflow.h"
+
+/* The period ends in this loop. */
+#define TURNS	(1 << 18 | 1 << 10)
+#define PERIOD	500000
+
+FIXTURE(late_overflow)
+{
+	struct sweep *s;
+	struct set set;
+	struct partner *partner;
+};
+
+FIXTURE_VARIANT(late_overflow)
+{
+	unsigned int flags;
+	struct code_count each;
+};
+
+FIXTURE_VARIANT_ADD(late_overflow, resume)
+{
+	.each = CODE_OVERFLOW_RESUMED,
+};
+
+FIXTURE_VARIANT_ADD(late_overflow, rearm)
+{
+	.flags = VPMC_CONTROL_REARM,
+	.each = CODE_OVERFLOW,
+};
+
+static int program(struct set *set, unsigned int flags)
+{
+	int i;
+
+	control_init(&set->control, VPMC_CONTROL_STOPPED | flags);
+	set->control.signal = OVERFLOW_SIGNAL;
+	for (i = 0; mine[i].evtsel; i++)
+		control_add_period(&set->control, mine[i].evtsel, mine[i].index,
+				   i ? 0 : PERIOD);
+	return set_control(set);
+}
+
+FIXTURE_SETUP(late_overflow)
+{
+	struct vpmc_info info;
+
+	self->s = sweep_start(others);
+	ASSERT_NE(NULL, self->s);
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, set_fifo(10));
+	ASSERT_LT(0, sweep_kernel_ranges());
+	ASSERT_EQ(0, set_open(&self->set, mine));
+	ASSERT_EQ(0, program(&self->set, variant->flags));
+	ASSERT_EQ(0, vpmc_info(self->set.fd, &info));
+	ASSERT_EQ(20, info.width);
+	self->s->what = LATE;
+}
+
+FIXTURE_TEARDOWN(late_overflow)
+{
+	set_close(&self->set);
+	if (self->partner)
+		EXPECT_EQ(0, stop_partner(self->partner));
+	EXPECT_EQ(0, sweep_stop(self->s));
+}
+
+typedef int (*late_fn)(struct sweep *s, struct set *set, unsigned long k);
+
+/* One signal, of this counter, and the set as it is afterwards. */
+static int told_wrong(const struct set *set)
+{
+	const volatile struct vpmc_page *page = set->page;
+
+	if (code_overflows == 1 && code_overflow_log[0].mask == 1 &&
+	    code_overflow_log[0].code == POLL_MSG && !code_overflow_error &&
+	    page->overflows == 1 && page->state == VPMC_STATE_STOPPED)
+		return 0;
+	fprintf(stderr, "# %llu signals, %llu overflows, state %u\n",
+		(unsigned long long)code_overflows,
+		(unsigned long long)page->overflows, page->state);
+	return 1;
+}
+
+/* Did the loop run on after the signal, and not only what followed it? */
+static bool told_in_loop(void)
+{
+	uint64_t ip = code_overflow_log[0].ip;
+
+	return ip >= (uint64_t)code_loop && ip < (uint64_t)code_long_loop;
+}
+
+/* @each: what the handler adds if it comes in the loop. */
+static void sweep_late(struct __test_metadata *_metadata,
+		       FIXTURE_DATA(late_overflow) *self, late_fn run,
+		       struct code_count count, struct code_count each)
+{
+	struct sweep *s = self->s;
+	struct vpmc_read read;
+	int wrong = 0, errors;
+	unsigned long k;
+
+	for (k = 0;; k++) {
+		errors = take_overflows(&self->set, OVERFLOW_SIGNAL) != 0;
+		errors += run(s, &self->set, k) != 0;
+		errors += sweep_wrong(s, k);
+		errors += told_wrong(&self->set);
+		errors += vpmc_read(self->set.fd, &read) ||
+			  wrong_sums(&self->set, &read, told_in_loop() ?
+				     code_add(count, each) : count);
+		errors += self->partner && partner_wrong(self->partner);
+		if (errors)
+			fprintf(stderr, "# at instruction %lu, %#lx\n", k,
+				s->at.pc);
+		wrong += errors != 0;
+		if (!s->fired || wrong > 5)
+			break;
+	}
+	TH_LOG("%lu instructions, disturbed at %lu, %d mismatches",
+	       s->at.count, k, wrong);
+	EXPECT_EQ(0, wrong);
+	EXPECT_EQ(k, s->at.count);
+	EXPECT_LT(20, k);
+}
+
+/* The switch, away and back. */
+static int run_yield(struct sweep *s, struct set *set, unsigned long k)
+{
+	int err = vpmc_ioctl(set->fd, VPMC_IOC_CLEAR, 0);
+
+	return (err || sweep_body(s, set, k, code_yield, 1, TURNS)) ? 1 : 0;
+}
+
+static void sweep_yield(struct __test_metadata *_metadata,
+			FIXTURE_DATA(late_overflow) *self,
+			struct code_count each, bool process,
+			const struct choice *choice)
+{
+	self->partner = start_partner(process, choice);
+	ASSERT_NE(NULL, self->partner);
+	sweep_late(_metadata, self, run_yield,
+		   code_add(each, code_add(code_add(CODE_MEASURE, CODE_ARMED),
+					   CODE_YIELD(1, TURNS))),
+		   CODE_COUNT(0, 0));
+}
+
+TEST_F(late_overflow, switch_to_thread)
+{
+	sweep_yield(_metadata, self, variant->each, false, NULL);
+}
+
+TEST_F(late_overflow, switch_to_process)
+{
+	sweep_yield(_metadata, self, variant->each, true, NULL);
+}
+
+TEST_F(late_overflow, switch_to_counting_thread)
+{
+	sweep_yield(_metadata, self, variant->each, false, mine);
+}
+
+TEST_F(late_overflow, switch_to_counting_process)
+{
+	sweep_yield(_metadata, self, variant->each, true, mine);
+}
+
+TEST_F(late_overflow, switch_to_process_counting_others)
+{
+	sweep_yield(_metadata, self, variant->each, true, others);
+}
+
+/*
+ * If the interrupt is held back beyond START, STOP finds it: the handler runs
+ * after that, and has nothing to resume.
+ */
+static int run_stop(struct sweep *s, struct set *set, unsigned long k)
+{
+	int err = vpmc_ioctl(set->fd, VPMC_IOC_CLEAR, 0);
+
+	err = err ?: sweep_arm(s, k);
+	err = err ?: set_measure(set, code_loop, TURNS, 0);
+	sweep_disarm(s);
+	return err;
+}
+
+TEST_F(late_overflow, start_stop)
+{
+	sweep_late(_metadata, self, run_stop,
+		   code_add(CODE_MEASURE, CODE_LOOP(TURNS)), variant->each);
+}
+
+TEST_HARNESS_MAIN
