@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kernel.vpmc_isolation: what 0 shows to others and saves in a switch, and that
+ * 1 hides everything at once.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <pmu-test-msr.h>
+#include "isolation.h"
+
+#define ISOLATION	"/proc/sys/kernel/vpmc_isolation"
+#define ROUNDS		100
+
+static const struct choice same[4] = SAME;
+
+FIXTURE(off)
+{
+	struct stage *stage;
+};
+
+FIXTURE_SETUP(off)
+{
+	ASSERT_EQ(1, read_number(ISOLATION));
+	self->stage = open_stage(-1);
+	ASSERT_NE(NULL, self->stage);
+	ASSERT_EQ(0, write_file(ISOLATION, "0"));
+	ASSERT_EQ(0, read_number(ISOLATION));
+}
+
+FIXTURE_TEARDOWN(off)
+{
+	EXPECT_EQ(0, write_file(ISOLATION, "1"));
+	EXPECT_EQ(1, read_number(ISOLATION));
+}
+
+static int64_t moved(const struct stage *stage, uint32_t index)
+{
+	unsigned int i;
+
+	for (i = 0; i < stage->n; i++)
+		if (stage->index[i] == index)
+			return stage->view[1].after[i] - stage->view[0].after[i];
+	return -1;
+}
+
+/* Whoever may use RDPMC sees what others counted, to the last instruction. */
+TEST_F(off, shows)
+{
+	static const struct scene scene = {
+		.watched = SAME, .victim = SAME, .stands = true,
+	};
+	const struct code_count more = {
+		2 * (LONG_LOOP - SHORT_LOOP), LONG_LOOP - SHORT_LOOP
+	};
+
+	ASSERT_EQ(0, play(&scene, self->stage, 0));
+	ASSERT_EQ(0, play(&scene, self->stage, 1));
+	EXPECT_EQ(more.insns, moved(self->stage, FIXED(0)));
+	EXPECT_EQ(more.branches, moved(self->stage, 0));
+	EXPECT_EQ(more.insns, moved(self->stage, 1));
+	EXPECT_EQ(0, moved(self->stage, 2));
+}
+
+/* The watcher, when the victim has run. */
+static int isolate(struct player *p)
+{
+	return write_file(ISOLATION, "1");
+}
+
+static void play_without(struct __test_metadata *_metadata,
+			 const struct scene *scene, struct stage *stage)
+{
+	ASSERT_EQ(0, play(scene, stage, 0));
+	ASSERT_EQ(0, write_file(ISOLATION, "0"));
+	ASSERT_EQ(0, play(scene, stage, 1));
+	compare_views(_metadata, scene, stage);
+}
+
+TEST_F(off, on_hides_at_once)
+{
+	static const struct scene scene = {
+		.watched = SAME, .victim = SAME, .stands = true, .still = true,
+		.back = isolate,
+	};
+
+	play_without(_metadata, &scene, self->stage);
+}
+
+/* The watcher's own set runs, and has a new base now. */
+TEST_F(off, on_hides_from_a_running_set)
+{
+	static const struct scene scene = {
+		.watched = SAME, .victim = SAME,
+		.back = isolate,
+	};
+
+	play_without(_metadata, &scene, self->stage);
+}
+
+/* A thread that has no set, in a process that may use RDPMC. */
+TEST_F(off, on_hides_from_a_thread)
+{
+	static const struct scene scene = {
+		.watched = SAME, .victim = OTHER, .stands = true, .still = true,
+		.look = look_from_thread,
+		.back = isolate,
+	};
+
+	play_without(_metadata, &scene, self->stage);
+}
+
+/* MSR writes of CPU 0 in kernel mode so far, by the emulator's count. */
+static uint64_t msr_writes(void)
+{
+	int fd = open("/dev/cpu/0/msr", O_RDONLY);
+	uint64_t n = 0;
+
+	if (pread(fd, &n, sizeof(n), PMU_TEST_MSR(PMU_TEST_WRMSR)) != sizeof(n))
+		n = 0;
+	close(fd);
+	return n;
+}
+
+struct game {
+	struct set set;
+	int to[2], from[2];
+};
+
+static int partner(struct game *g)
+{
+	char byte;
+
+	if (set_open(&g->set, same) || vpmc_ioctl(g->set.fd, VPMC_IOC_START, 0))
+		return 1;
+	for (;;)
+		if (write(g->from[1], "", 1) != 1 ||
+		    read(g->to[0], &byte, 1) != 1)
+			return 2;
+}
+
+static int64_t rounds(struct game *g)
+{
+	uint64_t before = msr_writes();
+	char byte;
+	int i;
+
+	for (i = 0; i < ROUNDS; i++)
+		if (write(g->to[1], "", 1) != 1 ||
+		    read(g->from[0], &byte, 1) != 1)
+			return -1;
+	return msr_writes() - before;
+}
+
+/*
+ * Two processes with the same events and their pages mapped, which wake each
+ * other: each of the two switches in a round writes the three counters, or
+ * nothing.
+ */
+TEST_F(off, saves_the_writes)
+{
+	struct vpmc_read sums;
+	int64_t off, on;
+	struct game g;
+	pid_t pid;
+	char byte;
+
+	ASSERT_EQ(0, pipe(g.to));
+	ASSERT_EQ(0, pipe(g.from));
+	ASSERT_EQ(0, set_fifo(50));
+	pid = disturber();
+	if (!pid)
+		_exit(partner(&g));
+	ASSERT_EQ(0, set_open(&g.set, same));
+	ASSERT_EQ(0, vpmc_ioctl(g.set.fd, VPMC_IOC_START, 0));
+	ASSERT_EQ(1, read(g.from[0], &byte, 1));
+	off = rounds(&g);
+	ASSERT_EQ(0, write_file(ISOLATION, "1"));
+	on = rounds(&g);
+	TH_LOG("%lld and %lld MSRs written in %d rounds", (long long)off,
+	       (long long)on, ROUNDS);
+	EXPECT_EQ(0, off);
+	EXPECT_EQ(ROUNDS * 2 * 3, on);
+	ASSERT_EQ(0, vpmc_read(g.set.fd, &sums));
+	EXPECT_EQ(2 * ROUNDS + 1, sums.switches);
+	EXPECT_EQ(sums.sum[0], sums.sum[2]);
+	EXPECT_EQ(0, stop_disturber(pid));
+}
+
+TEST(values)
+{
+	EXPECT_EQ(-EINVAL, write_file(ISOLATION, "2"));
+	EXPECT_EQ(-EINVAL, write_file(ISOLATION, "-1"));
+	EXPECT_EQ(1, read_number(ISOLATION));
+}
+
+/* Root's capabilities are what it takes, not root's file. */
+TEST(unprivileged)
+{
+	int fd = open(ISOLATION, O_WRONLY);
+	pid_t pid;
+
+	ASSERT_LE(0, fd);
+	pid = fork();
+	if (!pid) {
+		if (setgid(1000) || setuid(1000))
+			_exit(1);
+		if (write_file(ISOLATION, "0") != -EACCES)
+			_exit(2);
+		if (write(fd, "0", 1) != -1 || errno != EPERM)
+			_exit(3);
+		if (unshare(CLONE_NEWUSER) || write(fd, "0", 1) != -1 ||
+		    errno != EPERM)
+			_exit(4);
+		_exit(read_number(ISOLATION) != 1);
+	}
+	EXPECT_EQ(0, child_status(pid));
+	EXPECT_EQ(1, read_number(ISOLATION));
+}
+
+TEST_HARNESS_MAIN
