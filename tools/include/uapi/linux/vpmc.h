@@ -329,6 +329,8 @@ struct vpmc_counter {
  *				have a period.
  * @VPMC_REASON_SIGNAL:		@signal cannot be had.
  * @VPMC_REASON_NO_PERIOD:	What is asked for needs a counter with a period.
+ * @VPMC_REASON_PARANOID:	The administrator lets only those count who have
+ *				CAP_PERFMON (kernel.vpmc_paranoid).
  */
 enum vpmc_reason {
 	VPMC_REASON_NONE		= 0,
@@ -353,6 +355,7 @@ enum vpmc_reason {
 	VPMC_REASON_NO_INTERRUPT	= 19,
 	VPMC_REASON_SIGNAL		= 20,
 	VPMC_REASON_NO_PERIOD		= 21,
+	VPMC_REASON_PARANOID		= 24,
 };
 
 /**

@@ -13,7 +13,20 @@
 #define USER	1000
 #define OTHER	1001
 
+#define SCOPE	"/proc/sys/kernel/yama/ptrace_scope"
+
 static const struct choice insns[] = { { EV_INSNS, 0 }, {} };
+
+/*
+ * Without Yama there is only 0. Its default, 1, keeps siblings apart, which here
+ * callers and owners are.
+ */
+static int set_scope(const char *value)
+{
+	int err = write_file(SCOPE, value);
+
+	return err == -ENOENT && !strcmp(value, "0") ? 0 : err;
+}
 
 /* Has these capabilities alone, whatever it had. */
 static int set_capabilities(uint64_t caps)
@@ -108,6 +121,7 @@ FIXTURE_VARIANT_ADD(access, own_from_a_user_namespace) {
 
 FIXTURE_SETUP(access)
 {
+	ASSERT_EQ(0, set_scope("0"));
 	self->t.uid = variant->owner;
 	self->t.private = variant->private;
 	ASSERT_EQ(0, target_start(&self->t));
@@ -148,6 +162,7 @@ TEST(decided_at_open)
 	struct set set;
 	pid_t pid;
 
+	ASSERT_EQ(0, set_scope("0"));
 	ASSERT_EQ(0, target_start(&t));
 	pid = fork();
 	if (!pid) {
@@ -175,6 +190,7 @@ TEST(hidepid)
 	char path[64];
 	pid_t pid;
 
+	ASSERT_EQ(0, set_scope("0"));
 	ASSERT_EQ(0, target_start(&own));
 	ASSERT_EQ(0, target_start(&other));
 	pid = fork();
@@ -221,6 +237,7 @@ TEST(kernel_mode)
 	int fd, i;
 	pid_t pid;
 
+	ASSERT_EQ(0, set_scope("0"));
 	ASSERT_EQ(2, read_number("/proc/sys/kernel/perf_event_paranoid"));
 	ASSERT_EQ(0, target_start(&t));
 	for (i = 0; i < 4; i++) {

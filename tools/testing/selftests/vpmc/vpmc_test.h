@@ -8,6 +8,7 @@
 #define VPMC_TEST_H
 
 #include <fcntl.h>
+#include <grp.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
@@ -62,6 +63,23 @@ static void __attribute__((constructor)) scale_time_limits(void)
 	for (fixture = __fixture_list; fixture; fixture = fixture->next)
 		for (test = fixture->tests; test; test = test->next)
 			test->timeout *= test_slowness();
+}
+
+/*
+ * All tests of a program as a user without privileges, if whoever runs it says so
+ * in the environment; priorities come by ulimit.
+ */
+static void __attribute__((constructor)) drop_root(void)
+{
+	const char *uid = getenv("VPMC_TEST_UID");
+	const struct rlimit limit = { 99, 99 };
+
+	if (uid && (setrlimit(RLIMIT_RTPRIO, &limit) || setgroups(0, NULL) ||
+		    setgid(atoi(uid)) || setuid(atoi(uid)) ||
+		    prctl(PR_SET_DUMPABLE, 1))) {
+		perror("VPMC_TEST_UID");
+		exit(1);
+	}
 }
 
 static inline pid_t my_tid(void)
