@@ -663,7 +663,7 @@ TEST(attach_and_exit)
 		/* One in ten is certainly too late, and one in time. */
 		while (i % 10 == 0 && process_state(t.pid) != 'Z')
 			usleep(100);
-		code_loop(1 + 2000 * (i % 50), 0);
+		code_loop(1 + 20000 * (i % 50), 0);
 		fd = target_open(&t, O_RDWR | O_CREAT);
 		if (fd >= 0) {
 			attached++;
