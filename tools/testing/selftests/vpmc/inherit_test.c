@@ -213,6 +213,31 @@ TEST_F(family, parent_and_child_read_their_pages)
 	EXPECT_EQ(0, child_end(&c));
 }
 
+/*
+ * A counter that nobody else's user code has moved since it was written is no
+ * farther from the start value than its own count: the base is not negative.
+ */
+TEST_F(family, child_does_not_see_what_its_parent_moved)
+{
+	struct set set;
+	pid_t pid;
+	int i;
+
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, NULL));
+	code_loop(1000000, 0);
+	pid = fork();
+	if (!pid) {
+		if (heir_open(&set))
+			_exit(100);
+		for (i = 0; i < 2; i++)
+			if (set.page->state != VPMC_STATE_RUNNING ||
+			    (int64_t)set.page->slot[i].base < 0)
+				_exit(1 + i);
+		_exit(0);
+	}
+	EXPECT_EQ(0, child_status(pid));
+}
+
 TEST_F(family, living_becomes_finished)
 {
 	int fd = self->set.fd;

@@ -76,6 +76,8 @@ struct sweep {
 	sem_t begin, end;
 	volatile bool listening, over, quit;
 	bool fired;
+	/* Not if CPU 1 had to wait for CPU 0 first, which lets that one go. */
+	volatile bool disturbed;
 	bool ends;		/* the scenario unlinks the set */
 	int error;		/* of the disturbance */
 	struct vpmc_read read;	/* by READ */
@@ -137,6 +139,7 @@ static void *sweep_thread(void *arg)
 		while (!s->over) {
 			t = pmu_trigger_status();
 			if (pmu_trigger_state(&t) == PMU_TRIGGER_HELD) {
+				s->disturbed = true;
 				s->error = sweep_disturb(s);
 				pmu_trigger_go(0);
 				break;
@@ -205,7 +208,7 @@ static inline int stop_urgent(struct urgent *urgent)
 /* Makes the disturbing thread wait for the trigger. To be called on CPU 0. */
 static inline void sweep_begin(struct sweep *s)
 {
-	s->over = s->listening = false;
+	s->over = s->listening = s->disturbed = false;
 	s->error = 0;
 	sem_post(&s->begin);
 	while (!s->listening)
