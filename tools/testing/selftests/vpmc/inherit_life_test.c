@@ -112,18 +112,19 @@ TEST_F_TIMEOUT(family, ten_thousand_children, 120)
 {
 	const long vfork = CLONE_VM | CLONE_VFORK | SIGCHLD;
 	struct code_count each = CODE_CLONE_CHILD(CODE_CLONES_TURNS);
-	struct code_count own = code_add(CODE_MEASURE, CODE_CLONES(MANY));
+	const int many = test_times(MANY);
+	struct code_count own = code_add(CODE_MEASURE, CODE_CLONES(many));
 	size_t before;
 
-	ASSERT_EQ(0, code_clones(vfork, 100));
+	ASSERT_EQ(0, code_clones(vfork, many / 10));
 	before = free_pages();
 	ASSERT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_CLEAR, NULL));
-	ASSERT_EQ(0, set_measure(&self->set, code_clones, vfork, MANY));
+	ASSERT_EQ(0, set_measure(&self->set, code_clones, vfork, many));
 	EXPECT_EQ(0, family_wrong(self->fd, 0, 0, 0, own));
-	EXPECT_EQ(0, family_wrong(self->fd, LIVING | FINISHED, 0, MANY,
-				  code_add(own, code_times(each, MANY))));
+	EXPECT_EQ(0, family_wrong(self->fd, LIVING | FINISHED, 0, many,
+				  code_add(own, code_times(each, many))));
 	/* Each had a page, and a structure. */
-	EXPECT_GT(MANY / 10, (long)(before - free_pages()));
+	EXPECT_GT(many / 10, (long)(before - free_pages()));
 }
 
 /* Several at a time, and somebody who reads all the time. */

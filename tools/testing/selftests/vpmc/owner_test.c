@@ -173,9 +173,10 @@ TEST(before_during_after)
 
 TEST(thousand_turns)
 {
+	const int turns = test_times(1000);
 	int i;
 
-	for (i = 0; i < 1000; i++) {
+	for (i = 0; i < turns; i++) {
 		ASSERT_EQ(0, pin(i % nr_cpus()));
 		ASSERT_EQ(0, perf_turn(i + 1));
 		ASSERT_EQ(0, pin(i / 2 % nr_cpus()));

@@ -315,7 +315,10 @@ static void *read_on(void *arg)
 TEST_F(revoke, in_the_read_loop)
 {
 	struct runner reader[2] = { { .cpu = 0, .go = 1 }, { .cpu = 1, .go = 1 } };
-	struct timespec ts = { .tv_nsec = 30000 };
+	const int turns = test_times(200);
+	/* the readers come to something between two of this thread's turns */
+	const long pause = 30000L * test_slowness();
+	struct timespec ts = { .tv_nsec = pause };
 	int i, turn;
 
 	for (i = 0; i < 2; i++)
@@ -323,11 +326,11 @@ TEST_F(revoke, in_the_read_loop)
 					    &reader[i]));
 	ASSERT_EQ(0, pin(0));
 	ASSERT_EQ(0, set_fifo(10));
-	for (turn = 0; turn < 200; turn++) {
+	for (turn = 0; turn < turns; turn++) {
 		for (i = 0; i < 2; i++)
 			while (reader[i].turns <= turn && !reader[i].wrong)
 				nanosleep(&ts, NULL);
-		ts.tv_nsec = 30000 + 7 * turn;
+		ts.tv_nsec = pause + 7 * turn;
 		nanosleep(&ts, NULL);
 		ASSERT_EQ(0, set_revoked("1"));
 		ASSERT_EQ(0, set_revoked("0"));
@@ -336,7 +339,7 @@ TEST_F(revoke, in_the_read_loop)
 		reader[i].go = 0;
 		ASSERT_EQ(0, pthread_join(reader[i].thread, NULL));
 		EXPECT_EQ(0, reader[i].wrong);
-		EXPECT_LE(200, reader[i].turns);
+		EXPECT_LE(turns, reader[i].turns);
 	}
 }
 

@@ -54,6 +54,12 @@ static inline int test_slowness(void)
 	return factor > 1 ? factor : 1;
 }
 
+/* How often to do what is done often, and less often where it takes long. */
+static inline int test_times(int n)
+{
+	return test_slowness() > 1 ? n / 10 : n;
+}
+
 /* The tests have been registered, by constructors that come earlier. */
 static void __attribute__((constructor)) scale_time_limits(void)
 {
