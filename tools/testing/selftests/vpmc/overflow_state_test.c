@@ -5,6 +5,8 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
+#include <poll.h>
+
 #include "overflow.h"
 
 #define PERIOD		10001
@@ -261,6 +263,84 @@ TEST_F(overflow_state, resume_before_control)
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(-ENODATA, vpmc_ioctl(fd, VPMC_IOC_RESUME, 0));
 	close(fd);
+}
+
+/* What poll() says of it, after @ms milliseconds at most. */
+static int polled(const struct set *set, int ms)
+{
+	struct pollfd fd = { .fd = set->fd, .events = POLLIN };
+
+	return poll(&fd, 1, ms) < 0 ? -errno : fd.revents;
+}
+
+TEST_F(overflow_state, poll)
+{
+	EXPECT_EQ(0, polled(&self->set, 0));
+	ASSERT_EQ(0, overflow_once(&self->set, VPMC_IOC_START));
+	EXPECT_EQ(POLLIN, polled(&self->set, 0));
+	EXPECT_EQ(POLLIN, polled(&self->set, -1));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_RESUME, 0));
+	EXPECT_EQ(0, polled(&self->set, 0));
+	ASSERT_EQ(0, overflow_once(&self->set, VPMC_IOC_START));
+	EXPECT_EQ(POLLIN, polled(&self->set, 0));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
+	EXPECT_EQ(0, polled(&self->set, 0));
+}
+
+/* Another thread waits for it, asleep, and resumes it. */
+struct waiter {
+	struct set *set;
+	pthread_t thread;
+	volatile pid_t tid;
+	volatile int woken;
+};
+
+static void *wait_for_overflows(void *arg)
+{
+	struct waiter *w = arg;
+
+	w->tid = my_tid();
+	while (w->woken < 5 && polled(w->set, -1) == POLLIN) {
+		w->woken++;
+		vpmc_ioctl(w->set->fd, VPMC_IOC_RESUME, 0);
+	}
+	return NULL;
+}
+
+/* Until a thread of this process sleeps: 0, or -1 if it is gone. */
+static int wait_until_asleep(pid_t tid)
+{
+	char path[64], text[256] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	while (!strstr(text, ") S ")) {
+		fd = open(path, O_RDONLY);
+		if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+			return -1;
+		close(fd);
+	}
+	return 0;
+}
+
+TEST_F(overflow_state, poll_wakes)
+{
+	struct waiter w = { .set = &self->set };
+	int i;
+
+	ASSERT_EQ(0, pthread_create(&w.thread, NULL, wait_for_overflows, &w));
+	while (!w.tid)
+		sched_yield();
+	for (i = 0; i < 5; i++) {
+		ASSERT_EQ(0, wait_until_asleep(w.tid));
+		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+		while (w.woken == i)
+			code_loop(1000, 0);
+		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
+		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+	}
+	pthread_join(w.thread, NULL);
+	EXPECT_EQ(5, w.woken);
 }
 
 /* Refused, and everything stays as it was. */
