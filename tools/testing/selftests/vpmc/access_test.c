@@ -222,8 +222,8 @@ static int kernel_refused(int fd)
 	int err;
 
 	control_init(&control, VPMC_CONTROL_STOPPED);
-	control_add(&control, EV_INSNS, 0);
-	control_add(&control, 0x200c0, 1);
+	control_choose(&control, EV_INSNS, 0);
+	control_choose(&control, 0x200c0, 1);
 	err = vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control);
 	if (!err)
 		return 0;

@@ -107,8 +107,8 @@ static void *exec_thread(void *arg)
 
 	set.fd = vpmc_open();
 	control_init(&set.control, VPMC_CONTROL_STOPPED | *flags);
-	control_add(&set.control, EV_INSNS, 0);
-	control_add(&set.control, EV_BRANCHES, 1);
+	control_choose(&set.control, EV_INSNS, 0);
+	control_choose(&set.control, EV_BRANCHES, 1);
 	if (vpmc_ioctl(set.fd, VPMC_IOC_CONTROL, &set.control) ||
 	    vpmc_map(set.fd) == MAP_FAILED || dup2(set.fd, EXEC_FD) != EXEC_FD)
 		_exit(101);
@@ -247,8 +247,8 @@ static int control_two(int fd, unsigned int flags)
 	struct vpmc_control control;
 
 	control_init(&control, flags);
-	control_add(&control, EV_INSNS, 0);
-	control_add(&control, EV_BRANCHES, 1);
+	control_choose(&control, EV_INSNS, 0);
+	control_choose(&control, EV_BRANCHES, 1);
 	return vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control);
 }
 

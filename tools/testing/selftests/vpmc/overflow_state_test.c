@@ -29,7 +29,7 @@ FIXTURE_SETUP(overflow_state)
 	ASSERT_NE(MAP_FAILED, self->set.page);
 	control_init(control, VPMC_CONTROL_STOPPED);
 	control_add_period(control, EV_INSNS, FIXED(0), PERIOD);
-	control_add(control, EV_BRANCHES, 0);
+	control_choose(control, EV_BRANCHES, 0);
 	ASSERT_EQ(0, set_control(&self->set));
 }
 

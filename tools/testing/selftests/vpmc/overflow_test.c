@@ -89,7 +89,7 @@ static void count_overflows(struct __test_metadata *_metadata, struct set *set,
 	control_init(&set->control, set->control.flags);
 	set->control.signal = OVERFLOW_SIGNAL;
 	control_add_period(&set->control, s->evtsel, s->index, s->period);
-	control_add(&set->control, branches ? EV_INSNS : EV_BRANCHES, VPMC_ANY);
+	control_choose(&set->control, branches ? EV_INSNS : EV_BRANCHES, VPMC_ANY);
 	ASSERT_EQ(0, set_control(set));
 	ASSERT_EQ(0, take_overflows(set, OVERFLOW_SIGNAL));
 
@@ -241,7 +241,7 @@ static void *yield_and_overflow(void *arg)
 	set.page = vpmc_map(set.fd);
 	control_init(&set.control, VPMC_CONTROL_STOPPED | y->flags);
 	control_add_period(&set.control, EV_INSNS, FIXED(0), y->period);
-	control_add(&set.control, EV_BRANCHES, 0);
+	control_choose(&set.control, EV_BRANCHES, 0);
 	y->wrong = pin(0) || set_control(&set);
 	for (n = 1; n <= 50; n++) {
 		y->wrong += set_measure(&set, code_yield, YIELDS, 10) != 0;

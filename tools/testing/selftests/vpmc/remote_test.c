@@ -23,7 +23,7 @@ static int program(int fd, unsigned int flags, const struct choice *choice)
 
 	control_init(&control, flags);
 	for (; choice->evtsel; choice++)
-		control_add(&control, choice->evtsel, choice->index);
+		control_choose(&control, choice->evtsel, choice->index);
 	return vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control);
 }
 
