@@ -97,12 +97,15 @@ TEST_F(child, counts_from_its_first_instruction_to_its_last)
 {
 	struct code_count own = code_add(CODE_MEASURE, CODE_CLONE);
 	struct code_count all = code_add(own, CODE_CLONE_CHILD(TURNS));
+	struct vpmc_control control;
 	int fd = self->set.fd;
 	long tid;
 
 	tid = set_measure(&self->set, code_clone, variant->clone, TURNS);
 	ASSERT_LT(0, tid);
 	ASSERT_EQ(0, wait_for(variant->clone, tid));
+	ASSERT_EQ(0, vpmc_read_control(fd, &control));
+	EXPECT_EQ(variant->inherit, control.flags);
 	EXPECT_EQ(0, family_wrong(fd, 0, 0, 0, own));
 	EXPECT_EQ(0, family_wrong(fd, LIVING, 0, 0, own));
 	if (variant->counts) {
