@@ -291,7 +291,7 @@ static inline int sweep_wrong(const struct sweep *s, unsigned long k)
 
 /*
  * The kernel's code that is ours: functions whose name has "vpmc", and the
- * backend's that follow some of them. Returns the number of ranges.
+ * backends' that follow some of them. Returns the number of ranges.
  */
 static inline int sweep_kernel_ranges(void)
 {
@@ -310,9 +310,8 @@ static inline int sweep_kernel_ranges(void)
 		if (!strcmp(name, "_sinittext"))
 			break;
 		ours = strstr(name, "vpmc") ||
-		       (before && !strncmp(name, "intel_", 6));
-		if (strstr(name, "_init") || strstr(name, "_detect"))
-			ours = false;
+		       (before && (!strncmp(name, "intel_", 6) ||
+				   !strncmp(name, "amd_", 4)));
 		if (ours && !before)
 			low = address;
 		high = address;
