@@ -264,7 +264,7 @@ TEST(empty_page)
 	EXPECT_EQ(0, memcmp(page->reserved0, zero.reserved0,
 			    sizeof(zero.reserved0)));
 	EXPECT_EQ(0, page->overflowed);
-	EXPECT_EQ(0, page->reserved1);
+	EXPECT_EQ(0, page->merged);
 	EXPECT_EQ(0, page->overflows);
 	/* And nothing of the kernel's behind it. */
 	for (i = offsetof(struct vpmc_page, slot); i < PAGE; i++)
