@@ -482,9 +482,9 @@ struct vpmc_read {
  * (ENODATA). READ and READ_CONTROL fail with ENOSPC if the structure has no room
  * for all counters of the set; READ_CONTROL has then stored their number.
  *
- * poll() reports POLLIN while an overflow has stopped the set, and POLLHUP once the counters are detached, because their thread
- * has ended, execve() unlinked them or somebody did. A descriptor without
- * counters is POLLERR.
+ * poll() reports POLLIN while an overflow has stopped the set, and POLLHUP once
+ * the counters are detached, because their thread has ended, execve() unlinked
+ * them or somebody did. A descriptor without counters is POLLERR.
  */
 #define VPMC_IOC_MAGIC		0xBF
 
