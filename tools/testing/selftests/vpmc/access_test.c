@@ -405,6 +405,25 @@ TEST_F(paranoid, set_from_before)
 	EXPECT_EQ(0, wrong_after(&self->before, CODE_LOOP(1000)));
 }
 
+/* Root's capabilities are what it takes, not root's file. */
+TEST(sysctls_without_capability)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		if (set_capabilities(0))
+			_exit(1);
+		if (write_file(PARANOID, "1") != -EPERM)
+			_exit(2);
+		_exit(write_file("/proc/sys/kernel/vpmc_isolation", "0") ==
+		      -EPERM ? 0 : 3);
+	}
+	EXPECT_EQ(0, child_status(pid));
+	EXPECT_EQ(0, read_number(PARANOID));
+	EXPECT_EQ(1, read_number("/proc/sys/kernel/vpmc_isolation"));
+	EXPECT_EQ(0, write_file(PARANOID, "0"));
+}
+
 TEST(paranoid_values)
 {
 	EXPECT_EQ(-EINVAL, write_file(PARANOID, "-1"));

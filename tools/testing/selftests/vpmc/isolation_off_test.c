@@ -76,14 +76,54 @@ static void play_without(struct __test_metadata *_metadata,
 	compare_views(_metadata, scene, stage);
 }
 
+/* A process on CPU 1 that does it, while the watcher never leaves CPU 0. */
+static struct order {
+	volatile bool now, done;
+} *order;
+
+static pid_t start_administrator(void)
+{
+	pid_t pid;
+
+	order = mmap(NULL, sizeof(*order), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (order == MAP_FAILED)
+		return -1;
+	pid = disturber();
+	if (pid)
+		return pid;
+	for (;;) {
+		if (pin(1) || usleep(100))
+			_exit(1);
+		if (!order->now)
+			continue;
+		if (write_file(ISOLATION, "1"))
+			_exit(2);
+		order->now = false;
+		order->done = true;
+	}
+}
+
+static int isolate_from_cpu1(struct player *p)
+{
+	order->done = false;
+	order->now = true;
+	while (!order->done)
+		;
+	return 0;
+}
+
 TEST_F(off, on_hides_at_once)
 {
 	static const struct scene scene = {
 		.watched = SAME, .victim = SAME, .stands = true, .still = true,
-		.back = isolate,
+		.back = isolate_from_cpu1,
 	};
+	pid_t pid = start_administrator();
 
+	ASSERT_LT(0, pid);
 	play_without(_metadata, &scene, self->stage);
+	EXPECT_EQ(0, stop_disturber(pid));
 }
 
 /* The watcher's own set runs, and has a new base now. */

@@ -322,7 +322,7 @@ static void *poll_thread(void *arg)
 	struct pollfd p = { .fd = poller->fd, .events = POLLIN };
 
 	poller->tid = my_tid();
-	poller->n = poll(&p, 1, 10000);
+	poller->n = poll(&p, 1, -1);
 	poller->revents = p.revents;
 	return NULL;
 }
