@@ -175,14 +175,14 @@ TEST_F(overflow, long_period)
 /* Another thread takes the CPU again and again. */
 TEST_F(overflow, preempted)
 {
-	const struct sampled s = { EV_INSNS, FIXED(0), 1009 };
+	const struct sampled s = { EV_INSNS, FIXED(0), 20011 };
 	pid_t pid;
 
 	ASSERT_EQ(0, pin(0));
 	pid = start_preempter(0, 50000);
 	ASSERT_LT(0, pid);
-	count_overflows(_metadata, &self->set, &s, 3 * TURNS, variant->each);
-	EXPECT_LT(50, page_switches(&self->set));
+	count_overflows(_metadata, &self->set, &s, 10 * TURNS, variant->each);
+	EXPECT_LT(20, page_switches(&self->set));
 	EXPECT_EQ(0, stop_disturber(pid));
 }
 
@@ -198,19 +198,19 @@ TEST_F(overflow, preempted_by_one_like_it)
 	ASSERT_EQ(0, pin(0));
 	pid = start_counting_preempter(0, 50000, other);
 	ASSERT_LT(0, pid);
-	count_overflows(_metadata, &self->set, &s, 5 * TURNS, variant->each);
-	EXPECT_LT(50, page_switches(&self->set));
+	count_overflows(_metadata, &self->set, &s, 10 * TURNS, variant->each);
+	EXPECT_LT(20, page_switches(&self->set));
 	EXPECT_EQ(0, stop_disturber(pid));
 }
 
 TEST_F(overflow, migrated)
 {
-	const struct sampled s = { EV_INSNS, 1, 1009 };
+	const struct sampled s = { EV_INSNS, 1, 20011 };
 	pid_t pid = start_migrator(my_tid(), 50000);
 
 	ASSERT_LT(0, pid);
-	count_overflows(_metadata, &self->set, &s, 3 * TURNS, variant->each);
-	EXPECT_LT(50, page_migrations(&self->set));
+	count_overflows(_metadata, &self->set, &s, 10 * TURNS, variant->each);
+	EXPECT_LT(20, page_migrations(&self->set));
 	EXPECT_EQ(0, stop_disturber(pid));
 }
 
