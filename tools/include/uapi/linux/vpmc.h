@@ -364,7 +364,7 @@ enum vpmc_reason {
  *		after the last counter in use.
  * @flags:	In: VPMC_CONTROL_* bits. READ_CONTROL: in: zero; out: those about
  *		what is still to come, VPMC_CONTROL_CLOSE_ON_EXEC,
- *		VPMC_CONTROL_ENABLE_ON_EXEC and VPMC_CONTROL_INHERIT_*.
+ *		VPMC_CONTROL_ENABLE_ON_EXEC and those to INHERIT.
  * @nr_counters: CONTROL: number of elements of @counter; 0 counts run time,
  *		switches and migrations alone. READ_CONTROL: in: the number that
  *		there is room for; out: the number in the set.

@@ -5,6 +5,7 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
+#include "memory.h"
 #include "vpmc_test.h"
 
 static const struct choice two[] = {
@@ -318,20 +319,6 @@ TEST(fork_has_no_counters)
 	EXPECT_EQ(0, wrong_after(&set, CODE_FORK));
 }
 
-static long free_kb(void)
-{
-	char line[128];
-	long kb = -1;
-	FILE *file = fopen("/proc/meminfo", "r");
-
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "MemFree: %ld kB", &kb) == 1)
-			break;
-	if (file)
-		fclose(file);
-	return kb;
-}
-
 static void *short_thread(void *arg)
 {
 	struct set set;
@@ -342,24 +329,6 @@ static void *short_thread(void *arg)
 	munmap(set.page, PAGE);
 	close(set.fd);
 	return NULL;
-}
-
-/*
- * How much less is free than @before said. What is freed comes back after a grace
- * period, some seconds later, when a batch is full or old; what has leaked never
- * does. More than @limit: after 20 seconds.
- */
-static long lost_kb(long before, long limit)
-{
-	const struct timespec while_freed = { .tv_nsec = 100000000 };
-	long lost = before - free_kb();
-	int i;
-
-	for (i = 0; i < 200 && lost >= limit; i++) {
-		nanosleep(&while_freed, NULL);
-		lost = before - free_kb();
-	}
-	return lost;
 }
 
 static int cycles(int n)

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Memory that does not come back.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef MEMORY_H
+#define MEMORY_H
+
+#include <stdio.h>
+#include <time.h>
+
+static inline long free_kb(void)
+{
+	char line[128];
+	long kb = -1;
+	FILE *file = fopen("/proc/meminfo", "r");
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "MemFree: %ld kB", &kb) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return kb;
+}
+
+/*
+ * How much less is free than @before said. What is freed comes back after a grace
+ * period, some seconds later, when a batch is full or old; what has leaked never
+ * does. More than @limit: after 20 seconds.
+ */
+static inline long lost_kb(long before, long limit)
+{
+	const struct timespec while_freed = { .tv_nsec = 100000000 };
+	long lost = before - free_kb();
+	int i;
+
+	for (i = 0; i < 200 && lost >= limit; i++) {
+		nanosleep(&while_freed, NULL);
+		lost = before - free_kb();
+	}
+	return lost;
+}
+
+#endif /* MEMORY_H */
