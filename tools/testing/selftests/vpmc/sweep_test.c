@@ -141,10 +141,13 @@ static int run_body(struct sweep *s, unsigned long k, code_fn body, long a,
 	return err && !(s->what == REVOKE && s->fired);
 }
 
-/* Away and back, by a sleep: idle in between. */
+/*
+ * Away and back, by a sleep: idle in between. So long that it is not over before
+ * it has begun, even if the timer is set late.
+ */
 static int run_sleep(struct sweep *s, unsigned long k)
 {
-	static const struct timespec ts = { .tv_nsec = 1000 };
+	static const struct timespec ts = { .tv_nsec = 50000 };
 
 	return run_body(s, k, code_sleep, (long)&ts, 1);
 }
