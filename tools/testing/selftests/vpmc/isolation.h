@@ -98,7 +98,8 @@ struct player {
 	struct set set;
 	long turns;
 	pid_t watcher;		/* thread id */
-	int go[2];		/* pipes: to the victim, ... */
+	int ready[2];		/* pipes: from the victim to who waits for both, ... */
+	int go[2];		/* ... to the victim, ... */
 	int done[2];		/* ... from it, ... */
 	int rest[2];		/* ... never written: when all is over */
 	int woken[2];		/* from who acts while the watcher sleeps */
@@ -124,6 +125,16 @@ static inline int await(const int *pipe)
 	char byte;
 
 	return read(pipe[0], &byte, 1) < 0 ? -1 : 0;
+}
+
+/*
+ * The victim, when all that comes before the meeting is done: the watcher does
+ * not begin earlier, so nothing of it falls into a moment when the watcher is
+ * away from the CPU.
+ */
+static inline int await_watcher(struct player *p)
+{
+	return wake(p->ready) ?: await(p->go);
 }
 
 static inline int open_set(struct player *p, const struct choice *choice)
@@ -256,7 +267,7 @@ static inline int run_victim(struct player *p)
 
 	if (open_set(p, s->victim) || start_set(p))
 		return 40;
-	if (await(p->go))
+	if (await_watcher(p))
 		return 41;
 	run_loop(p);
 	return (s->leave ?: tell_watcher)(p) ? 42 : 0;
@@ -275,7 +286,7 @@ static inline int play_victim(struct player *p)
 
 static inline int open_pipes(struct player *p)
 {
-	return pipe(p->go) || pipe(p->done) || pipe(p->rest);
+	return pipe(p->ready) || pipe(p->go) || pipe(p->done) || pipe(p->rest);
 }
 
 /* Who does not write to a pipe closes that end: so each sees the other's end. */
@@ -298,13 +309,15 @@ static inline int play(const struct scene *scene, struct stage *stage, int i)
 		close(p.rest[1]);
 		_exit(play_victim(&p));
 	}
+	close(p.ready[1]);
 	close(p.done[1]);
 	close(p.rest[0]);
+	if (await(p.ready))
+		return 2;
 	watcher = fork();
-	if (!watcher) {
-		close(p.go[0]);
+	if (!watcher)
 		_exit(play_watcher(&p));
-	}
+	close(p.ready[0]);
 	close(p.go[0]);
 	close(p.go[1]);
 	close(p.done[0]);

@@ -107,7 +107,7 @@ static int victim_execs(struct player *p)
 			 text(1, p->done[1]), text(2, p->rest[0]), NULL };
 
 	if (open_set(p, p->scene->victim) || start_set(p) ||
-	    await(p->go))
+	    await_watcher(p))
 		return 50;
 	execv("/proc/self/exe", argv);
 	return 51;

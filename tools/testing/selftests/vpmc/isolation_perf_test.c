@@ -41,7 +41,7 @@ static int count_by_perf(struct player *p, int *fd, unsigned int n)
 		if (fd[i] < 0 || ioctl(fd[i], PERF_EVENT_IOC_ENABLE, 0))
 			return -1;
 	}
-	if (await(p->go))
+	if (await_watcher(p))
 		return -1;
 	run_loop(p);
 	return 0;
@@ -150,7 +150,7 @@ static int perf_victim_later(struct player *p)
 {
 	int fd[6];
 
-	if (await(p->go) || count_by_perf(p, fd, 6))
+	if (await_watcher(p) || count_by_perf(p, fd, 6))
 		return 52;
 	return tell_watcher(p);
 }

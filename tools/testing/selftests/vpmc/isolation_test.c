@@ -51,7 +51,7 @@ SCENE(victim_overflows_watcher_stands, .watched = SAME, .victim = SAME,
 
 static int victim_without_set(struct player *p)
 {
-	if (await(p->go))
+	if (await_watcher(p))
 		return 50;
 	run_loop(p);
 	return tell_watcher(p);
@@ -143,7 +143,7 @@ static int travelling_victim(struct player *p)
 	int cpu;
 
 	if (open_set(p, p->scene->victim) || start_set(p) ||
-	    await(p->go))
+	    await_watcher(p))
 		return 53;
 	for (cpu = 1; cpu >= 0; cpu--) {
 		run_loop(p);

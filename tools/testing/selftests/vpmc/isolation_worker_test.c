@@ -160,7 +160,7 @@ static int victim_before_worker(struct player *p)
 {
 	if (open_set(p, p->scene->victim) || start_set(p))
 		return 60;
-	if (await(p->go))
+	if (await_watcher(p))
 		return 61;
 	run_loop(p);
 	return 0;
@@ -221,7 +221,7 @@ SCENE(poller_victim_counts_the_kernel_watcher_stands, BY_POLLER,
  */
 static int victim_that_calls_early(struct player *p)
 {
-	if (open_set(p, p->scene->victim) || start_set(p) || await(p->go) ||
+	if (open_set(p, p->scene->victim) || start_set(p) || await_watcher(p) ||
 	    wake(p->done))
 		return 62;
 	code_loop(1000000, 0);
