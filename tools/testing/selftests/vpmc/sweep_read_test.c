@@ -66,7 +66,7 @@ static int run(struct sweep *s, unsigned long k, struct result *result)
 	err = err ?: vpmc_ioctl(set->fd, VPMC_IOC_CLEAR, 0);
 	err = err ?: sweep_body(s, set, k, read_body, (long)result, 0);
 	/* STOP has found nothing to stop */
-	if (s->what == REVOKE && s->fired)
+	if (s->what == REVOKE && s->disturbed)
 		err = 0;
 	return err ?: vpmc_read(set->fd, &result->read);
 }
@@ -89,7 +89,7 @@ FIXTURE_SETUP(sweep_read)
 	/* READ before the first instruction, and nothing at all. */
 	self->s->what = READ;
 	ASSERT_EQ(0, run(self->s, 0, &self->base));
-	ASSERT_TRUE(self->s->fired);
+	ASSERT_TRUE(self->s->disturbed);
 	self->head = self->s->read.sum[0];
 	ASSERT_EQ(0, run(self->s, ~0UL, &self->base));
 	ASSERT_FALSE(self->s->fired);
@@ -167,14 +167,14 @@ static int wrong_result(FIXTURE_DATA(sweep_read) *self, struct result *result,
 {
 	struct sweep *s = self->s;
 
-	if (s->fired && s->what == REVOKE)
+	if (s->disturbed && s->what == REVOKE)
 		return wrong_stopped(self, result, k) ||
 		       result->read.state != VPMC_STATE_REVOKED;
-	if (s->fired && s->what == STOP)
+	if (s->disturbed && s->what == STOP)
 		return wrong_stopped(self, result, k);
 	if (s->what == START)
 		return wrong_started(self, result);
-	if (s->fired && s->what == READ &&
+	if (s->disturbed && s->what == READ &&
 	    !all_are(self, s->read.sum, self->head + k))
 		return 1;
 	return wrong_running(self, result);

@@ -58,6 +58,15 @@ static void *sleeper_thread(void *arg)
 	return NULL;
 }
 
+/* As @mine would order them if the set is of @others. */
+static void reorder(struct vpmc_read *sums)
+{
+	__u64 branches = sums->sum[0];
+
+	sums->sum[0] = sums->sum[1];
+	sums->sum[1] = branches;
+}
+
 static bool sums_are(const struct vpmc_read *sums, struct code_count count)
 {
 	return sums->nr_counters == 3 && sums->sum[0] == count.insns &&
@@ -102,10 +111,26 @@ static int sleeper_stop(struct sleeper *sleeper)
  */
 struct command {
 	unsigned int nr;
+	bool stopped;		/* The set is stopped and cleared before it. */
 	struct code_count without, with;
 	struct sweep *s;
 	struct sleeper *sleeper;
 };
+
+static int give(const struct command *command, struct vpmc_read *read)
+{
+	struct set *set = &command->sleeper->set;
+	struct vpmc_control control;
+	void *arg = NULL;
+
+	if (command->nr == VPMC_IOC_READ)
+		arg = read;
+	if (command->nr == VPMC_IOC_CONTROL) {
+		control_of(&control, others, 0);
+		arg = &control;
+	}
+	return vpmc_ioctl(set->fd, command->nr, arg);
+}
 
 static int wrong_command(void *arg, unsigned long k)
 {
@@ -118,11 +143,13 @@ static int wrong_command(void *arg, unsigned long k)
 	if (sleeper_start(sleeper))
 		return 1;
 	s->wake = sleeper->pipe[1];
-	err = sweep_arm(s, k);
-	err = err ?: vpmc_ioctl(sleeper->set.fd, command->nr,
-				command->nr == VPMC_IOC_READ ? &own : NULL);
+	err = command->stopped &&
+	      (vpmc_ioctl(sleeper->set.fd, VPMC_IOC_STOP, NULL) ||
+	       vpmc_ioctl(sleeper->set.fd, VPMC_IOC_CLEAR, NULL));
+	err = err ?: sweep_arm(s, k);
+	err = err ?: give(command, &own);
 	sweep_disarm(s);
-	if (!s->fired) {
+	if (!s->disturbed) {
 		/* Nobody has disturbed it: now the thread runs. */
 		s->error = sweep_disturb(s);
 		usleep(1000);
@@ -130,6 +157,8 @@ static int wrong_command(void *arg, unsigned long k)
 	err = err ?: vpmc_read(sleeper->set.fd, &now);
 	if (command->nr != VPMC_IOC_READ)
 		sums = &now;
+	if (command->nr == VPMC_IOC_CONTROL)
+		reorder(sums);
 	if (!sums_are(sums, command->without) && !sums_are(sums, command->with)) {
 		fprintf(stderr, "# at %lu, %#lx: %llu, %llu, %llu\n", k,
 			s->at.pc, sums->sum[0], sums->sum[1], sums->sum[2]);
@@ -139,33 +168,46 @@ static int wrong_command(void *arg, unsigned long k)
 }
 
 static void sweep_command(struct __test_metadata *_metadata,
-			  FIXTURE_DATA(remote) *self, unsigned int nr,
-			  struct code_count without, struct code_count with)
+			  FIXTURE_DATA(remote) *self, struct command command)
 {
-	struct command command = { nr, without, with, self->s, self->sleeper };
-
+	command.s = self->s;
+	command.sleeper = self->sleeper;
 	sweep_all(_metadata, self->s, sweep_step(), wrong_command, &command);
 }
 
+#define SWEEP(...) \
+	sweep_command(_metadata, self, (struct command){ __VA_ARGS__ })
+
 TEST_F(remote, read)
 {
-	sweep_command(_metadata, self, VPMC_IOC_READ, ASLEEP, SERVED);
+	SWEEP(.nr = VPMC_IOC_READ, .without = ASLEEP, .with = SERVED);
 }
 
 TEST_F(remote, stop)
 {
-	sweep_command(_metadata, self, VPMC_IOC_STOP, ASLEEP, SERVED);
+	SWEEP(.nr = VPMC_IOC_STOP, .without = ASLEEP, .with = SERVED);
+}
+
+TEST_F(remote, start)
+{
+	SWEEP(.nr = VPMC_IOC_START, .stopped = true,
+	      .with = CODE_SERVE(TURNS));
 }
 
 TEST_F(remote, clear)
 {
-	sweep_command(_metadata, self, VPMC_IOC_CLEAR, CODE_COUNT(0, 0),
-		      CODE_SERVE(TURNS));
+	SWEEP(.nr = VPMC_IOC_CLEAR, .with = CODE_SERVE(TURNS));
+}
+
+/* To another selection, which counts at once. */
+TEST_F(remote, control)
+{
+	SWEEP(.nr = VPMC_IOC_CONTROL, .with = CODE_SERVE(TURNS));
 }
 
 TEST_F(remote, unlink)
 {
-	sweep_command(_metadata, self, VPMC_IOC_UNLINK, ASLEEP, SERVED);
+	SWEEP(.nr = VPMC_IOC_UNLINK, .without = ASLEEP, .with = SERVED);
 }
 
 TEST_HARNESS_MAIN

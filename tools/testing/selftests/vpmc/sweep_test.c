@@ -81,17 +81,17 @@ static bool sums_are_right(const struct scenario *scenario,
 static int wrong_sums_of(const struct scenario *scenario)
 {
 	struct sweep *s = scenario->s;
-	bool commanded = s->fired && (s->what == STOP || s->what == START ||
+	bool commanded = s->disturbed && (s->what == STOP || s->what == START ||
 				      s->what == REVOKE);
 	struct vpmc_read now;
 	int wrong = 0;
 
 	if (vpmc_read(s->set.fd, &now))
 		return 1;
-	if (s->fired && s->what == REVOKE)
+	if (s->disturbed && s->what == REVOKE)
 		wrong += now.state != VPMC_STATE_REVOKED;
 	wrong += !sums_are_right(scenario, &now, commanded, s->what == START);
-	if (s->fired && s->what == READ && !scenario->any)
+	if (s->disturbed && s->what == READ && !scenario->any)
 		wrong += !sums_are_right(scenario, &s->read, true, false);
 	return wrong;
 }
@@ -138,7 +138,7 @@ static int run_body(struct sweep *s, unsigned long k, code_fn body, long a,
 
 	err = err || sweep_body(s, &s->set, k, body, a, b);
 	/* STOP has found nothing to stop. */
-	return err && !(s->what == REVOKE && s->fired);
+	return err && !(s->what == REVOKE && s->disturbed);
 }
 
 /*
@@ -334,11 +334,9 @@ TEST_F(sweep, clear)
 static int run_control(struct sweep *s, unsigned long k)
 {
 	struct set *set = &s->set;
-	int i, err = set_program(set, others);
+	int err = set_program(set, others);
 
-	control_init(&set->control, 0);
-	for (i = 0; mine[i].evtsel; i++)
-		control_choose(&set->control, mine[i].evtsel, mine[i].index);
+	control_of(&set->control, mine, 0);
 	err = err ?: sweep_arm(s, k);
 	err = err ?: code_control(s->set.fd, &set->control, 10);
 	sweep_disarm(s);

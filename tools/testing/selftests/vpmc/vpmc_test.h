@@ -219,20 +219,27 @@ static inline void control_choose(struct vpmc_control *control,
 	control_add(control, event_here(evtsel), index_here(index, taken));
 }
 
-/* Attach, map and program: evtsel 0 ends the list. The set is stopped. */
+/* In a list, which evtsel 0 ends. */
 struct choice {
 	uint64_t evtsel;
 	uint32_t index;
 };
 
+static inline void control_of(struct vpmc_control *control,
+			      const struct choice *choice, unsigned int flags)
+{
+	control_init(control, flags);
+	for (; choice->evtsel; choice++)
+		control_choose(control, choice->evtsel, choice->index);
+}
+
 static inline int set_program(struct set *set, const struct choice *choice)
 {
-	control_init(&set->control, VPMC_CONTROL_STOPPED);
-	for (; choice->evtsel; choice++)
-		control_choose(&set->control, choice->evtsel, choice->index);
+	control_of(&set->control, choice, VPMC_CONTROL_STOPPED);
 	return vpmc_ioctl(set->fd, VPMC_IOC_CONTROL, &set->control);
 }
 
+/* Attach, map and program. The set is stopped. */
 static inline int set_open(struct set *set, const struct choice *choice)
 {
 	int err;
