@@ -5,7 +5,7 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
-#include "vpmc_test.h"
+#include "proc.h"
 
 #define USR		0x10000ULL
 #define EVENT(n)	(USR | ((n) & 0xff) | ((n) & 0xf00ULL) << 24)
@@ -237,26 +237,6 @@ TEST_F(amd, placed_15h)
 	EXPECT_EQ(3, control->bad_counter);
 }
 
-/* The number of vpmc's interrupts on CPU 1. */
-static long interrupts(void)
-{
-	char line[1024], *p;
-	long n = -1;
-	FILE *file = fopen("/proc/interrupts", "r");
-
-	if (!file)
-		return -1;
-	while (n < 0 && fgets(line, sizeof(line), file)) {
-		p = strstr(line, "VPC:");
-		if (!p)
-			continue;
-		strtol(p + 4, &p, 10);
-		n = strtol(p, NULL, 10);
-	}
-	fclose(file);
-	return n;
-}
-
 /*
  * A stopped set finds its counters wherever they are: put them just below the
  * boundary, each for itself, and let them cross it. 0 crosses at once.
@@ -275,12 +255,12 @@ TEST_F(amd, boundary)
 			ASSERT_EQ(0, ioctl(self->set.fd, VPMC_IOC_CLEAR, NULL));
 			ASSERT_EQ(8, pwrite(self->msr, &value, sizeof(value),
 					    counter_msr(at)));
-			before = interrupts();
+			before = vpmc_interrupts(1);
 			ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
 			EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000))) {
 				TH_LOG("counter %u, %u below", at, below[i]);
 			}
-			EXPECT_EQ(below[i] ? 1 : 0, interrupts() - before);
+			EXPECT_EQ(below[i] ? 1 : 0, vpmc_interrupts(1) - before);
 			/* Beyond the boundary it was not rewritten. */
 			EXPECT_EQ(!below[i], !(rdmsr(self->msr, counter_msr(at)) >> 47));
 		}

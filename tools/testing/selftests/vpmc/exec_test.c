@@ -229,7 +229,7 @@ static int starter_start(struct starter *s, uid_t uid)
 	close(out[1]);
 	s->go = go[1];
 	s->out = out[0];
-	while (process_state(s->pid) != 'S')
+	while (task_state(s->pid) != 'S')
 		usleep(100);
 	return 0;
 }

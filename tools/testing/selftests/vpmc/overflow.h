@@ -26,6 +26,25 @@ static inline int set_control(struct set *set)
 	return vpmc_ioctl(set->fd, VPMC_IOC_CONTROL, &set->control);
 }
 
+/*
+ * Attach, map and program @period instructions, and branches without a period.
+ * The set is stopped.
+ */
+static inline int open_with_period(struct set *set, uint64_t period, int sig)
+{
+	struct vpmc_control *control = &set->control;
+
+	set->fd = vpmc_open();
+	if (set->fd < 0)
+		return set->fd;
+	set->page = vpmc_map(set->fd);
+	control_init(control, VPMC_CONTROL_STOPPED);
+	control_add_period(control, EV_INSNS, FIXED(0), period);
+	control_choose(control, EV_BRANCHES, 0);
+	control->signal = sig;
+	return set->page == MAP_FAILED ? -ENOMEM : set_control(set);
+}
+
 /* The handler of code.S, which logs; 0 or -errno. */
 static inline int take_overflows(struct set *set, int sig)
 {

@@ -18,17 +18,7 @@ FIXTURE(overflow_signal)
 
 FIXTURE_SETUP(overflow_signal)
 {
-	struct vpmc_control *control = &self->set.control;
-
-	self->set.fd = vpmc_open();
-	ASSERT_LE(0, self->set.fd);
-	self->set.page = vpmc_map(self->set.fd);
-	ASSERT_NE(MAP_FAILED, self->set.page);
-	control_init(control, VPMC_CONTROL_STOPPED);
-	control_add_period(control, EV_INSNS, FIXED(0), PERIOD);
-	control_choose(control, EV_BRANCHES, 0);
-	control->signal = SIGIO;
-	ASSERT_EQ(0, set_control(&self->set));
+	ASSERT_EQ(0, open_with_period(&self->set, PERIOD, SIGIO));
 }
 
 FIXTURE_TEARDOWN(overflow_signal)

@@ -7,6 +7,7 @@
  */
 #include "disturb.h"
 #include "overflow.h"
+#include "proc.h"
 
 #define TURNS	1000000
 
@@ -122,40 +123,36 @@ static void count_overflows(struct __test_metadata *_metadata, struct set *set,
 		  page_of(set)->overflows);
 }
 
+/* With one period after the other: 0 ends the list. */
+static void count_periods(struct __test_metadata *_metadata, struct set *set,
+			  uint64_t evtsel, uint32_t index,
+			  struct code_count each, const uint64_t *period)
+{
+	struct sampled s = { evtsel, index, 0 };
+
+	for (; *period; period++) {
+		s.period = *period;
+		count_overflows(_metadata, set, &s, TURNS, each);
+	}
+}
+
+#define COUNT_PERIODS(evtsel, index, ...)				\
+	count_periods(_metadata, &self->set, evtsel, index,		\
+		      variant->each, (const uint64_t[]){ __VA_ARGS__, 0 })
+
 TEST_F(overflow, fixed_counter)
 {
-	static const uint64_t periods[] = { 1000, 1237, 65536, 1000000 };
-
-	for (int i = 0; i < ARRAY_SIZE(periods); i++) {
-		struct sampled s = { EV_INSNS, FIXED(0), periods[i] };
-
-		count_overflows(_metadata, &self->set, &s, TURNS,
-				variant->each);
-	}
+	COUNT_PERIODS(EV_INSNS, FIXED(0), 1000, 1237, 65536, 1000000);
 }
 
 TEST_F(overflow, programmable_counter)
 {
-	static const uint64_t periods[] = { 1000, 99991 };
-
-	for (int i = 0; i < ARRAY_SIZE(periods); i++) {
-		struct sampled s = { EV_INSNS, 1, periods[i] };
-
-		count_overflows(_metadata, &self->set, &s, TURNS,
-				variant->each);
-	}
+	COUNT_PERIODS(EV_INSNS, 1, 1000, 99991);
 }
 
 TEST_F(overflow, branches)
 {
-	static const uint64_t periods[] = { 1000, 100003 };
-
-	for (int i = 0; i < ARRAY_SIZE(periods); i++) {
-		struct sampled s = { EV_BRANCHES, 2, periods[i] };
-
-		count_overflows(_metadata, &self->set, &s, TURNS,
-				variant->each);
-	}
+	COUNT_PERIODS(EV_BRANCHES, 2, 1000, 100003);
 }
 
 /* With 24 bits this is more than half the range of a counter. */
@@ -178,23 +175,31 @@ TEST_F(overflow, long_period)
  */
 #define DISTURBED	20
 
+static void count_disturbed(struct __test_metadata *_metadata,
+			    struct set *set, struct sampled s,
+			    struct code_count each,
+			    uint64_t (*disturbances)(const struct set *set))
+{
+	uint64_t times = 0;
+	int i;
+
+	for (i = 0; i < 20 && times <= DISTURBED; i++) {
+		count_overflows(_metadata, set, &s, 10 * TURNS, each);
+		times += disturbances(set);
+	}
+	EXPECT_LT(DISTURBED, times);
+}
+
 /* Another thread takes the CPU again and again. */
 TEST_F(overflow, preempted)
 {
 	const struct sampled s = { EV_INSNS, FIXED(0), 20011 };
 	pid_t pid;
-	uint64_t times = 0;
-	int i;
 
 	ASSERT_EQ(0, pin(0));
 	pid = start_preempter(0, 50000);
 	ASSERT_LT(0, pid);
-	for (i = 0; i < 20 && times <= DISTURBED; i++) {
-		count_overflows(_metadata, &self->set, &s, 10 * TURNS,
-				variant->each);
-		times += page_switches(&self->set);
-	}
-	EXPECT_LT(DISTURBED, times);
+	count_disturbed(_metadata, &self->set, s, variant->each, page_switches);
 	EXPECT_EQ(0, stop_disturber(pid));
 }
 
@@ -206,18 +211,11 @@ TEST_F(overflow, preempted_by_one_like_it)
 		{ EV_INSNS, FIXED(0) }, { EV_BRANCHES, 0 }, {}
 	};
 	pid_t pid;
-	uint64_t times = 0;
-	int i;
 
 	ASSERT_EQ(0, pin(0));
 	pid = start_counting_preempter(0, 50000, other);
 	ASSERT_LT(0, pid);
-	for (i = 0; i < 20 && times <= DISTURBED; i++) {
-		count_overflows(_metadata, &self->set, &s, 10 * TURNS,
-				variant->each);
-		times += page_switches(&self->set);
-	}
-	EXPECT_LT(DISTURBED, times);
+	count_disturbed(_metadata, &self->set, s, variant->each, page_switches);
 	EXPECT_EQ(0, stop_disturber(pid));
 }
 
@@ -225,16 +223,10 @@ TEST_F(overflow, migrated)
 {
 	const struct sampled s = { EV_INSNS, 1, 20011 };
 	pid_t pid = start_migrator(my_tid(), 50000);
-	uint64_t times = 0;
-	int i;
 
 	ASSERT_LT(0, pid);
-	for (i = 0; i < 20 && times <= DISTURBED; i++) {
-		count_overflows(_metadata, &self->set, &s, 10 * TURNS,
-				variant->each);
-		times += page_migrations(&self->set);
-	}
-	EXPECT_LT(DISTURBED, times);
+	count_disturbed(_metadata, &self->set, s, variant->each,
+			page_migrations);
 	EXPECT_EQ(0, stop_disturber(pid));
 }
 
@@ -330,21 +322,6 @@ TEST_F(overflow, two_counters)
 					    CODE_MEASURE.branches)));
 }
 
-/* Interrupts of ours on CPU 0, so far. */
-static uint64_t interrupts(void)
-{
-	FILE *f = fopen("/proc/interrupts", "r");
-	unsigned long n = 0;
-	char line[256];
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, " VPC: %lu", &n) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return n;
-}
-
 /* Was the last one told by STOP, after which the handler is not counted? */
 static bool told_by_stop(void)
 {
@@ -369,9 +346,9 @@ static uint64_t count_at_rate(struct __test_metadata *_metadata,
 	if (write_file(RATE, rate) || take_overflows(set, OVERFLOW_SIGNAL) ||
 	    vpmc_ioctl(set->fd, VPMC_IOC_CLEAR, 0))
 		return -1;
-	before = interrupts();
+	before = vpmc_interrupts(0);
 	EXPECT_EQ(0, set_measure(set, code_loop, turns, 0));
-	before = interrupts() - before;
+	before = vpmc_interrupts(0) - before;
 	EXPECT_LT(1, code_overflows);
 	EXPECT_GT(CODE_OVERFLOW_LOG, code_overflows);
 	/* A context switch can be before the interrupt of a system call. */

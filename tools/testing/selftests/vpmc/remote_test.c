@@ -201,7 +201,7 @@ TEST_F(remote, stopped_by_a_debugger)
 	ASSERT_EQ(0, ptrace(PTRACE_INTERRUPT, self->t.pid, 0, 0));
 	ASSERT_EQ(self->t.pid, waitpid(self->t.pid, &status, 0));
 	ASSERT_TRUE(WIFSTOPPED(status));
-	EXPECT_EQ('t', process_state(self->t.pid));
+	EXPECT_EQ('t', task_state(self->t.pid));
 	EXPECT_EQ(0, wrong_read(self->fd, VPMC_STATE_RUNNING, one));
 	ASSERT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_STOP, 0));
 	ASSERT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_CLEAR, 0));
@@ -221,7 +221,7 @@ TEST_F(remote, zombie)
 	ASSERT_EQ(0, target_serve(&self->t, 3));
 	ASSERT_EQ(0, kill(self->t.pid, SIGKILL));
 	ASSERT_EQ(0, waitid(P_PID, self->t.pid, &info, WEXITED | WNOWAIT));
-	EXPECT_EQ('Z', process_state(self->t.pid));
+	EXPECT_EQ('Z', task_state(self->t.pid));
 	EXPECT_EQ(-ESRCH, target_open_error(&self->t, O_RDWR | O_CREAT));
 	EXPECT_EQ(-ESRCH, target_open_error(&self->t, O_RDONLY));
 	EXPECT_EQ(0, wrong_read(self->fd, VPMC_STATE_EXITED,
@@ -333,7 +333,7 @@ static int start_poller(struct poller *poller, int fd)
 	poller->tid = 0;
 	if (pthread_create(&poller->thread, NULL, poll_thread, poller))
 		return -1;
-	while (!poller->tid || process_state(poller->tid) != 'S')
+	while (!poller->tid || task_state(poller->tid) != 'S')
 		usleep(100);
 	return 0;
 }
@@ -354,7 +354,7 @@ TEST_F(remote, poll_reports_exit)
 	EXPECT_EQ(0, poll_now(self->fd));
 	ASSERT_EQ(0, start_poller(&poller, self->fd));
 	ASSERT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_STOP, 0));
-	EXPECT_EQ('S', process_state(poller.tid));
+	EXPECT_EQ('S', task_state(poller.tid));
 	ASSERT_EQ(0, kill(self->t.pid, SIGKILL));
 	ASSERT_EQ(0, pthread_join(poller.thread, NULL));
 	EXPECT_EQ(1, poller.n);
@@ -602,7 +602,7 @@ static pid_t start_serving(struct serving *serving, pid_t *tid)
 	}
 	if (read(serving->to_tid[0], tid, sizeof(*tid)) != sizeof(*tid))
 		return -1;
-	while (process_state(*tid) != 'S')
+	while (task_state(*tid) != 'S')
 		usleep(100);
 	return pid;
 }
@@ -661,7 +661,7 @@ TEST(attach_and_exit)
 			_exit(0);
 		}
 		/* One in ten is certainly too late, and one in time. */
-		while (i % 10 == 0 && process_state(t.pid) != 'Z')
+		while (i % 10 == 0 && task_state(t.pid) != 'Z')
 			usleep(100);
 		code_loop(1 + 20000 * (i % 50), 0);
 		fd = target_open(&t, O_RDWR | O_CREAT);

@@ -7,7 +7,7 @@
 #ifndef RUNNER_H
 #define RUNNER_H
 
-#include "vpmc_test.h"
+#include "proc.h"
 
 enum runner_kind {
 	RUNS,		/* in user mode all the time */
@@ -112,24 +112,6 @@ static inline void *runner_main(void *arg)
 	return NULL;
 }
 
-/* What /proc says of a thread: R, S, ... */
-static inline char thread_state(pid_t tid)
-{
-	char path[64], text[512], *p;
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-	fd = open(path, O_RDONLY);
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0)
-		return 0;
-	text[n] = 0;
-	p = strrchr(text, ')');
-	return p ? p[2] : 0;
-}
-
 /* Start it, and wait until it is where its kind says: 0 or -1. */
 static inline int runner_start(struct runner *runner)
 {
@@ -145,7 +127,7 @@ static inline int runner_start(struct runner *runner)
 		while (!runner->turns && !runner->wrong)
 			sched_yield();
 	else
-		while (thread_state(runner->tid) == 'R')
+		while (task_state(runner->tid) == 'R')
 			sched_yield();
 	return runner->wrong ? -1 : 0;
 }

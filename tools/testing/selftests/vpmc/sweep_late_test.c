@@ -6,6 +6,7 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
+#include "proc.h"
 #include "sweep.h"
 
 /* More than from the start value to zero, and less than once more. */
@@ -38,21 +39,6 @@ FIXTURE_TEARDOWN(late)
 	EXPECT_EQ(0, sweep_stop(self->s));
 }
 
-/* Interrupts of ours on CPU 0, so far. */
-static unsigned long interrupts(void)
-{
-	FILE *f = fopen("/proc/interrupts", "r");
-	unsigned long n = 0;
-	char line[256];
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, " VPC: %lu", &n) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return n;
-}
-
 typedef int (*late_fn)(struct sweep *s, unsigned long k);
 
 struct late {
@@ -77,10 +63,10 @@ static void sweep_late(struct __test_metadata *_metadata, struct sweep *s,
 		       late_fn run, struct code_count count)
 {
 	struct late late = { s, run, count };
-	unsigned long came = interrupts();
+	unsigned long came = vpmc_interrupts(0);
 
 	sweep_all(_metadata, s, sweep_step(), wrong_late, &late);
-	came = interrupts() - came;
+	came = vpmc_interrupts(0) - came;
 	TH_LOG("%lu interrupts", came);
 	EXPECT_LT(s->at.count / sweep_step(), came);
 }

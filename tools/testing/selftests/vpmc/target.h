@@ -9,7 +9,7 @@
 
 #include <poll.h>
 #include <sys/ioctl.h>
-#include "vpmc_test.h"
+#include "proc.h"
 
 #define TARGET_TURNS	1000
 #define TARGET_SERVE	CODE_SERVE(TARGET_TURNS)
@@ -44,24 +44,6 @@ static inline int become(uid_t uid)
 	return 0;
 }
 
-/* What /proc says of a process: R, S, ... */
-static inline char process_state(pid_t pid)
-{
-	char path[64], text[512], *p;
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	fd = open(path, O_RDONLY);
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0)
-		return 0;
-	text[n] = 0;
-	p = strrchr(text, ')');
-	return p ? p[2] : 0;
-}
-
 /* Returns when it has taken all bytes and sleeps: 0, or -1 if it has ended. */
 static inline int target_wait(const struct target *t)
 {
@@ -72,7 +54,7 @@ static inline int target_wait(const struct target *t)
 		usleep(100);
 		if (ioctl(t->wake, FIONREAD, &left))
 			return -1;
-		state = process_state(t->pid);
+		state = task_state(t->pid);
 		if (!left && state == 'S')
 			return 0;
 		if (!state || state == 'Z')
@@ -117,7 +99,7 @@ static inline int target_start(struct target *t)
 	if (!t->runs)
 		return target_wait(t);
 	while (!t->shared->turns)
-		if (process_state(t->pid) == 'Z' || usleep(100))
+		if (task_state(t->pid) == 'Z' || usleep(100))
 			return -1;
 	return 0;
 }

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What /proc says.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef PROC_H
+#define PROC_H
+
+#include "vpmc_test.h"
+
+/* Of a thread or process: R, S, ... or 0 if there is none. */
+static inline char task_state(pid_t tid)
+{
+	char path[64], text[512], *p;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	fd = open(path, O_RDONLY);
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return 0;
+	text[n] = 0;
+	p = strrchr(text, ')');
+	return p ? p[2] : 0;
+}
+
+/* Interrupts of ours on a CPU so far, or -1. */
+static inline long vpmc_interrupts(int cpu)
+{
+	FILE *f = fopen("/proc/interrupts", "r");
+	char line[1024], *p = NULL;
+	long n = -1;
+
+	while (f && !p && fgets(line, sizeof(line), f))
+		p = strstr(line, "VPC:");
+	if (f)
+		fclose(f);
+	if (!p)
+		return -1;
+	for (p += 4; cpu >= 0; cpu--)
+		n = strtol(p, &p, 10);
+	return n;
+}
+
+#endif /* PROC_H */
