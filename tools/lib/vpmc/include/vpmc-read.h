@@ -20,21 +20,30 @@
 /* For the compiler alone: see the description of struct vpmc_page. */
 #define vpmc_barrier()	__asm__ __volatile__("" : : : "memory")
 
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 8
+#define VPMC_UNROLL	_Pragma("GCC unroll 8")
+#else
+#define VPMC_UNROLL
+#endif
+
 #ifdef __x86_64__
+/* The halves come zero-extended: one shift and one OR make them a number. */
 static inline uint64_t vpmc_rdpmc(uint32_t index)
 {
-	uint64_t low, high;
+	uint64_t value;
 
-	__asm__ __volatile__("rdpmc" : "=a" (low), "=d" (high) : "c" (index));
-	return high << 32 | low;
+	__asm__ __volatile__("rdpmc\n\tshl $32, %0\n\tor %%rax, %0"
+			     : "=d" (value) : "c" (index) : "rax", "cc");
+	return value;
 }
 
 static inline uint64_t vpmc_rdtsc(void)
 {
-	uint64_t low, high;
+	uint64_t value;
 
-	__asm__ __volatile__("rdtsc" : "=a" (low), "=d" (high));
-	return high << 32 | low;
+	__asm__ __volatile__("rdtsc\n\tshl $32, %0\n\tor %%rax, %0"
+			     : "=d" (value) : : "rax", "cc");
+	return value;
 }
 #else
 static inline uint64_t vpmc_rdpmc(uint32_t index)
@@ -54,6 +63,14 @@ static inline uint64_t vpmc_rdtsc(void)
 }
 #endif
 
+/* One counter, while the set runs. */
+static inline __attribute__((__always_inline__)) uint64_t
+vpmc_count(const struct vpmc_page *page, unsigned int i)
+{
+	return page->slot[i].base +
+	       (vpmc_rdpmc(page->slot[i].index) ^ page->sign);
+}
+
 /*
  * vpmc_read_n - Read the first @n counters and the run time as one snapshot
  * @page:	The calling thread's own page. Not another thread's.
@@ -66,7 +83,7 @@ static inline __attribute__((__always_inline__)) void
 vpmc_read_n(const struct vpmc_page *page, unsigned int n, uint64_t *count,
 	    uint64_t *ticks)
 {
-	uint64_t generation, sign;
+	uint64_t generation;
 	unsigned int i;
 
 	do {
@@ -75,13 +92,14 @@ vpmc_read_n(const struct vpmc_page *page, unsigned int n, uint64_t *count,
 		if (__builtin_expect(page->state == VPMC_STATE_RUNNING, 1)) {
 			if (ticks)
 				*ticks = page->tsc_base + vpmc_rdtsc();
-			sign = page->sign;
-#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 8
-#pragma GCC unroll 8
-#endif
-			for (i = 0; i < n; i++)
-				count[i] = page->slot[i].base +
-					   (vpmc_rdpmc(page->slot[i].index) ^ sign);
+			if (__builtin_constant_p(n)) {
+				VPMC_UNROLL
+				for (i = 0; i < n; i++)
+					count[i] = vpmc_count(page, i);
+			} else {
+				for (i = 0; i < n; i++)
+					count[i] = vpmc_count(page, i);
+			}
 		} else {
 			if (ticks)
 				*ticks = page->tsc_base;
@@ -89,8 +107,7 @@ vpmc_read_n(const struct vpmc_page *page, unsigned int n, uint64_t *count,
 				count[i] = page->slot[i].base;
 		}
 		vpmc_barrier();
-	} while (__builtin_expect(*(const volatile __u64 *)&page->generation !=
-				  generation, 0));
+	} while (__builtin_expect(page->generation != generation, 0));
 }
 
 /* All counters of the set, however many it has. */

@@ -16,6 +16,12 @@
  * An RDMSR of a total does not include itself.  Instructions retired are
  * PMU_TEST_CYCLES - PMU_TEST_REP_PASSES.  The same events can be counted with
  * a programmable counter: PMU_TEST_EVTSEL(event) is event select and umask.
+ *
+ * CPUID of a made-up leaf, at any CPL, reads totals too: EAX is
+ * PMU_TEST_TOTALS, ECX an event.  Returns the total at CPL 0 in RAX and
+ * at CPL 1 to 3 in RBX, in RCX and RDX those of the event after it, 0 where
+ * there is no event.  The CPUID itself is not included, the next one includes
+ * it.
  */
 #ifndef PMU_TEST_MSR_H
 #define PMU_TEST_MSR_H
@@ -40,9 +46,11 @@
 #define PMU_TEST_MSR(event)     (PMU_TEST_MSR_BASE + (event))
 
 /* "PMUT", version of this interface, number of events */
-#define PMU_TEST_ID             (0x504d555400020000ull | PMU_TEST_NR_EVENTS)
+#define PMU_TEST_ID             (0x504d555400030000ull | PMU_TEST_NR_EVENTS)
 
 #define PMU_TEST_EVTSEL(event)  ((event) << 8 | 0xf0u)
+
+#define PMU_TEST_TOTALS         0x4fff5055u
 
 /*
  * The trigger: something happens to a vCPU right before it executes a chosen

@@ -115,6 +115,71 @@ static void test_msr_access(void)
 	check_eq("no WRMSR in user mode", user_total(PMU_TEST_WRMSR), 0);
 }
 
+struct totals {
+	uint64_t kernel, user, kernel_next, user_next;
+};
+
+static inline struct totals totals(uint32_t event)
+{
+	struct totals t;
+
+	asm volatile("cpuid" : "=a" (t.kernel), "=b" (t.user),
+		     "=c" (t.kernel_next), "=d" (t.user_next)
+		     : "a" (PMU_TEST_TOTALS), "c" (event) : "memory");
+	return t;
+}
+
+/* The same totals by CPUID: no system call, nothing else in kernel mode */
+static void test_cpuid(void)
+{
+	struct totals t, u;
+	uint64_t begin, end;
+
+	for (int event = 0; event < PMU_TEST_NR_EVENTS; event++) {
+		begin = kernel_total(event);
+		t = totals(event);
+		u = totals(event - 1);
+		end = kernel_total(event);
+		if (!check(begin <= t.kernel && t.kernel <= end &&
+			   user_total(event) >= t.user &&
+			   (!event || (u.kernel_next == t.kernel &&
+				       u.user_next >= t.user)),
+			   "CPUID: event %d", event))
+			printf("# got %llu, not from %llu to %llu\n",
+			       (unsigned long long)t.kernel,
+			       (unsigned long long)begin,
+			       (unsigned long long)end);
+	}
+	t = totals(PMU_TEST_NR_EVENTS);
+	check_eq("CPUID: no such event", t.kernel | t.user | t.kernel_next |
+		 t.user_next, 0);
+	t = totals(PMU_TEST_NR_EVENTS - 1);
+	check_eq("CPUID: none after the last", t.kernel_next | t.user_next, 0);
+
+	/* One CPUID and 5 others, in much less time than a timer interrupt takes */
+	asm volatile("mov %[leaf], %%eax\n"
+		     "xor %%ecx, %%ecx\n"
+		     "cpuid\n"
+		     "mov %%rax, %%r8\n"
+		     "mov %%rbx, %%r9\n"
+		     "mov %[leaf], %%eax\n"
+		     "xor %%ecx, %%ecx\n"
+		     "nop\n"
+		     "cpuid\n"
+		     "sub %%r8, %%rax\n"
+		     "sub %%r9, %%rbx\n"
+		     : "=a" (begin), "=b" (end)
+		     : [leaf] "i" (PMU_TEST_TOTALS)
+		     : "rcx", "rdx", "r8", "r9", "cc", "memory");
+	check_eq("CPUID: no kernel instruction", begin, 0);
+	check_eq("CPUID: user instructions", end, 6);
+
+	t = totals(PMU_TEST_SYSCALLS);
+	syscall(SYS_getppid);
+	u = totals(PMU_TEST_SYSCALLS);
+	check_eq("CPUID: one system call", u.user - t.user, 1);
+}
+
 int main(int argc, char **argv)
 {
 	char path[64];
@@ -131,5 +196,6 @@ int main(int argc, char **argv)
 	test_page_faults();
 	test_pce();
 	test_msr_access();
+	test_cpuid();
 	return done_testing();
 }

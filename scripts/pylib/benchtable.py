@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The benchmark's table."""
+
+HEAD = ("case", "n", "who", "insns", "rdpmc", "rdtsc", "wrmsr", "rdmsr", "cr4", "faults", "calls", "ratio", "budget",
+        "met")
+WIDTHS = (31, 2, 4, 7, 5, 5, 5, 5, 4, 6, 5, 6, 0, 0)
+LONG = {"instructions": "insns", "faults": "faults", "syscalls": "calls"}
+
+
+def budget(row):
+    if not row["budget"]:
+        return ""
+    return " ".join(f"{LONG.get(name, name)}<={most}" for name, most in row["budget"].items())
+
+
+def number(value):
+    return f"{value:g}"
+
+
+def cells(row, ratio):
+    return (row["case"], str(row["n"]), row["who"], number(row["instructions"]),
+            *(number(row[name]) for name in ("rdpmc", "rdtsc", "wrmsr", "rdmsr", "cr4", "faults", "syscalls")),
+            ratio, budget(row), {True: "met", False: "NOT MET", None: ""}[row["met"]])
+
+
+def formatted(texts):
+    left = (0, 2, 12, 13)
+    return "  ".join(text.ljust(width) if i in left else text.rjust(width)
+                     for i, (text, width) in enumerate(zip(texts, WIDTHS))).rstrip()
+
+
+def line(row, ratio=""):
+    return formatted(cells(row, ratio))
+
+
+def show(rows):
+    """With how many times ours perf_event's instructions are"""
+    ours = {(row["case"], row["n"]): row["instructions"] for row in rows if row["who"] == "vpmc"}
+    print(formatted(HEAD))
+    for row in rows:
+        own = ours.get((row["case"], row["n"]))
+        ratio = f"{row['instructions'] / own:.1f}" if row["who"] != "vpmc" and own else ""
+        print(line(row, ratio))
+    budgets = [row["met"] for row in rows if row["met"] is not None]
+    print(f"{sum(budgets)} of {len(budgets)} budgets met")

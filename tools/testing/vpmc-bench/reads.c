@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Costs of reading one's own counters and the TSC: inline for a known number,
+ * out of line for any, in a signal handler, and for the first time.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <signal.h>
+#include <stdbool.h>
+
+#include <internal/mmap.h>
+#include <perf/evsel.h>
+
+#include "cost.h"
+#include "who.h"
+#include "reads.h"
+
+/* Where all values of a read go. */
+uint64_t count[MAX_N + 1], ticks;
+static struct counters counters;
+static struct cost cost;
+
+/* The compiler knows neither where the page is nor what is in it. */
+#define HIDE(pointer)	__asm__ __volatile__("" : "+r" (pointer))
+
+static void nothing(void)
+{
+}
+
+/* For a known number; all values go to memory. */
+#define INLINE(n)						\
+static void inline_##n(void)						\
+{									\
+	const struct vpmc_page *page = counters.map[0];			\
+	uint64_t *to = count;						\
+									\
+	HIDE(page);							\
+	HIDE(to);							\
+	COST_OF(&cost, vpmc_read_n(page, n, to, &to[n]));		\
+}
+
+INLINE(1)
+INLINE(2)
+INLINE(4)
+INLINE(7)
+
+static void call_any(void)
+{
+	const struct vpmc_page *page = counters.map[0];
+	uint64_t *to = count, *time = &ticks;
+
+	HIDE(page);
+	HIDE(to);
+	HIDE(time);
+	COST_OF(&cost, read_call(page, to, time));
+}
+
+/* libperf's own function, once for each event. */
+static void perf_self(void)
+{
+	static struct perf_counts_values values[MAX_N];
+	struct perf_mmap map[MAX_N];
+	unsigned int i, n = counters.n;
+
+	for (i = 0; i < n; i++)
+		map[i].base = counters.map[i];
+	COST_OF(&cost, for (i = 0; i < n; i++)
+			       perf_mmap__read_self(&map[i], &values[i]));
+}
+
+static void perf_group(void)
+{
+	static uint64_t values[3 + MAX_N];
+
+	COST_OF(&cost, read(counters.fd[0], values, sizeof(values)));
+}
+
+static void vpmc_read_ioctl(void)
+{
+	static struct vpmc_read values;
+
+	values.size = sizeof(values);
+	values.flags = 0;
+	COST_OF(&cost, ioctl(counters.fd[0], VPMC_IOC_READ, &values));
+}
+
+static void empty(void)
+{
+	COST_OF(&cost, nothing());
+}
+
+static void measure(const char *name, void (*reader)(void))
+{
+	unsigned int i;
+
+	cost.rounds = 0;
+	for (i = 0; i < ROUNDS; i++)
+		reader();
+	cost_print(&cost, name, counters.n, who_name[counters.who]);
+}
+
+static struct cost in_handler;
+static void (*handler_reader)(void);
+
+static void handler(int number)
+{
+	(void)number;
+	handler_reader();
+}
+
+static void measure_in_handler(void (*reader)(void))
+{
+	unsigned int i;
+
+	handler_reader = reader;
+	signal(SIGUSR1, handler);
+	cost.rounds = 0;
+	for (i = 0; i < ROUNDS; i++)
+		raise(SIGUSR1);
+	in_handler = cost;
+	cost_print(&in_handler, "read-in-handler", counters.n,
+		   who_name[counters.who]);
+}
+
+/* The first one after open and mmap: what it costs beyond all others is faults. */
+static void measure_first(enum who who, unsigned int n, void (*reader)(void))
+{
+	unsigned int i;
+
+	/* the code and everything else has been touched before */
+	counters_open(&counters, who, n, MODE_USER, 0);
+	reader();
+	counters_close(&counters);
+	cost.rounds = 0;
+	for (i = 0; i < 20 && !cost.rounds; i++) {
+		counters_open(&counters, who, n, MODE_USER, 0);
+		reader();
+		if (cost.rounds)
+			cost_print(&cost, "read-first", n, who_name[who]);
+		counters_close(&counters);
+	}
+}
+
+int main(void)
+{
+	static const struct {
+		unsigned int n;
+		void (*read_inline)(void);
+	} size[] = {
+		{ 1, inline_1 }, { 2, inline_2 }, { 4, inline_4 }, { 7, inline_7 },
+	};
+	unsigned int i;
+
+	be_alone(0);
+	measure("empty", empty);
+	for (i = 0; i < sizeof(size) / sizeof(size[0]); i++) {
+		counters_open(&counters, VPMC, size[i].n, MODE_USER, 0);
+		measure("read-inline", size[i].read_inline);
+		measure("read-call", call_any);
+		measure("read-ioctl", vpmc_read_ioctl);
+		measure_in_handler(size[i].read_inline);
+		counters_close(&counters);
+		measure_first(VPMC, size[i].n, size[i].read_inline);
+
+		counters_open(&counters, PERF, size[i].n, MODE_USER, 0);
+		measure("read-call", perf_self);
+		measure("read-ioctl", perf_group);
+		measure_in_handler(perf_self);
+		counters_close(&counters);
+		measure_first(PERF, size[i].n, perf_self);
+	}
+	return 0;
+}
