@@ -2,7 +2,7 @@
 # A thin front: every target is a command of scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test test-debug test-mutants test-all bisect tree shell prune dist
+.PHONY: help deps build demo test test-debug test-mutants test-all bench bisect tree shell prune dist
 
 # a sub-make of somebody else's build must not hand us its options
 unexport MAKEFLAGS MAKELEVEL
@@ -15,6 +15,7 @@ help:
 #: make test-debug  the selftests on kernels with lockdep, KASAN, PREEMPT_RT
 #: make test-mutants  known faults in the kernel: a test must notice each one
 #:                  (MUTANTS='NAME...': some of them)
+#: make bench       what vpmc costs, counted exactly, beside perf_event
 #: make bisect      build and boot the kernel with each prefix of the series
 #: make test-all    make test, all of these, 32-bit kernel and programs
 #: make build       kernel and emulator only
@@ -52,6 +53,10 @@ test-mutants:
 test-all:
 	@scripts/setup --estimate test-all
 	@scripts/run-tests --all
+
+bench:
+	@scripts/setup --estimate bench
+	@scripts/bench
 
 bisect:
 	@scripts/setup --estimate bisect

@@ -34,12 +34,28 @@ BUDGETS = {
 }
 
 
+# Budgets that are exceeded: by how much at most, and why.
+SIGN = ("the sign of each raw value is corrected by an instruction of its own, so that a read is right even when an "
+        "overflow interrupt comes late")
+EXPLAINED = {
+    (case, n): ({"instructions": most}, SIGN)
+    for case in ("read-inline", "read-in-handler") for n, most in ((1, 17), (2, 25), (4, 39), (7, 60))
+}
+
+
+def within(row_, most):
+    return all(row_[name] <= limit for name, limit in most.items())
+
+
 def row(case, n, who, figures, budget=None):
     """figures: with "instructions", of both modes"""
     result = {"case": case, "n": n, "who": who, "instructions": figures["instructions"],
               **{name: figures[name] for name in FIGURES}, "budget": budget, "met": None}
     if budget is not None:
-        result["met"] = all(result[name] <= most for name, most in budget.items())
+        result["met"] = within(result, budget)
+        limits, why = EXPLAINED.get((case, n), ({}, ""))
+        if not result["met"] and why and within(result, {**budget, **limits}):
+            result["explained"] = why
     return result
 
 
@@ -70,6 +86,8 @@ def switches(raw):
         case = "switch-" + name
         for n in SIZES:
             for who in ("vpmc", "perf"):
+                if (case, n, who) not in raw:
+                    continue
                 figures = less(raw[case, n, who], raw[case, 0, "none"], 2 if name in PER_SWITCH else 1)
                 yield row(case, n, who, figures, budget_of(case, n, who))
 
@@ -96,6 +114,8 @@ def calls(raw):
     for case in CALLS:
         for n in SIZES:
             for who in ("vpmc", "perf"):
+                if (case, n, who) not in on:
+                    continue
                 figures = on[case, n, who]
                 base = {"fork-open-exit": "fork-exit"}.get(case, case)
                 if (base, 0, "none") in on:

@@ -46,7 +46,7 @@ def parse(line):
 def run(top, cpu, kernel, options, command):
     """{key: figures} of what one guest prints"""
     vm = [os.path.join(top, "scripts/vm"), "--kernel", kernel, "--cpu", cpu, "--timeout", "600",
-          "--add", programs(top), *options, "--", "sh", "-c", "/add/" + command]
+          "--add", programs(top), *options, "--", "sh", "-c", command]
     guest = subprocess.run(vm, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if guest.returncode:
         raise Failed(f"{command} ends with {guest.returncode}:\n{guest.stderr[-2000:]}")
@@ -57,7 +57,8 @@ def run(top, cpu, kernel, options, command):
     return figures
 
 
-def run_all(top, cpu, kernels):
-    """{guest: {key: figures}}"""
-    return {name: run(top, cpu, kernels[kernel], options, command)
+def run_all(top, cpu, quick, kernels):
+    """{guest: {key: figures}}; quick: without perf_event"""
+    prefix = "export BENCH_NO_PERF=1; " if quick else ""
+    return {name: run(top, cpu, kernels[kernel], options, prefix + "/add/" + command)
             for name, (kernel, options, command) in GUESTS.items()}

@@ -43,3 +43,5 @@ def show(rows):
         print(line(row, ratio))
     budgets = [row["met"] for row in rows if row["met"] is not None]
     print(f"{sum(budgets)} of {len(budgets)} budgets met")
+    for why in sorted({row["explained"] for row in rows if "explained" in row}):
+        print(f"exceeded: {', '.join(sorted({row['case'] for row in rows if row.get('explained') == why}))}: {why}")

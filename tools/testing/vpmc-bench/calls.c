@@ -153,7 +153,7 @@ int main(int argc, char **argv)
 	be_alone(0);
 	MEASURE("syscall", , nothing());
 	processes("/add/tiny");
-	for (who = VPMC; who <= PERF && !hooks; who++) {
+	for (who = VPMC; who <= last_who() && !hooks; who++) {
 		for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 			measure_open(who, sizes[i]);
 			if (who == VPMC)

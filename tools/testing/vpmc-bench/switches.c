@@ -212,7 +212,7 @@ static void monitored(void)
 
 	for (i = 0; i < nr; i++)
 		measure(&variants[i], NOBODY, 0);
-	for (who = VPMC; who <= PERF; who++)
+	for (who = VPMC; who <= last_who(); who++)
 		for (i = 0; i < nr; i++)
 			for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++)
 				measure(&variants[i], who, sizes[k]);

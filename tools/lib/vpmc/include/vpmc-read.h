@@ -65,10 +65,9 @@ static inline uint64_t vpmc_rdtsc(void)
 
 /* One counter, while the set runs. */
 static inline __attribute__((__always_inline__)) uint64_t
-vpmc_count(const struct vpmc_page *page, unsigned int i)
+vpmc_count(const struct vpmc_page *page, const struct vpmc_slot *slot)
 {
-	return page->slot[i].base +
-	       (vpmc_rdpmc(page->slot[i].index) ^ page->sign);
+	return slot->base + (vpmc_rdpmc(slot->index) ^ page->sign);
 }
 
 /*
@@ -92,14 +91,9 @@ vpmc_read_n(const struct vpmc_page *page, unsigned int n, uint64_t *count,
 		if (__builtin_expect(page->state == VPMC_STATE_RUNNING, 1)) {
 			if (ticks)
 				*ticks = page->tsc_base + vpmc_rdtsc();
-			if (__builtin_constant_p(n)) {
-				VPMC_UNROLL
-				for (i = 0; i < n; i++)
-					count[i] = vpmc_count(page, i);
-			} else {
-				for (i = 0; i < n; i++)
-					count[i] = vpmc_count(page, i);
-			}
+			VPMC_UNROLL
+			for (i = 0; i < n; i++)
+				count[i] = vpmc_count(page, &page->slot[i]);
 		} else {
 			if (ticks)
 				*ticks = page->tsc_base;
@@ -110,11 +104,38 @@ vpmc_read_n(const struct vpmc_page *page, unsigned int n, uint64_t *count,
 	} while (__builtin_expect(page->generation != generation, 0));
 }
 
-/* All counters of the set, however many it has. */
+/*
+ * All counters of the set, however many it has. From the last one to the first:
+ * the place of the count in bytes is loop counter and index at once.
+ */
 static inline void vpmc_read_page(const struct vpmc_page *page,
 				  uint64_t *count, uint64_t *ticks)
 {
-	vpmc_read_n(page, page->nr_counters, count, ticks);
+	uint64_t generation;
+	uintptr_t at;
+
+#define VPMC_COUNT_AT	(*(uint64_t *)((char *)count + at - 8))
+#define VPMC_SLOT_AT	((const struct vpmc_slot *)((const char *)page->slot + \
+						    2 * at - 16))
+	do {
+		generation = *(const volatile __u64 *)&page->generation;
+		vpmc_barrier();
+		at = 8 * (uintptr_t)page->nr_counters;
+		if (__builtin_expect(page->state == VPMC_STATE_RUNNING, 1)) {
+			if (ticks)
+				*ticks = page->tsc_base + vpmc_rdtsc();
+			for (; at; at -= 8)
+				VPMC_COUNT_AT = vpmc_count(page, VPMC_SLOT_AT);
+		} else {
+			if (ticks)
+				*ticks = page->tsc_base;
+			for (; at; at -= 8)
+				VPMC_COUNT_AT = VPMC_SLOT_AT->base;
+		}
+		vpmc_barrier();
+	} while (__builtin_expect(page->generation != generation, 0));
+#undef VPMC_COUNT_AT
+#undef VPMC_SLOT_AT
 }
 
 /* Run time alone, for a set of any size. */
