@@ -47,6 +47,7 @@ struct shared {
 	pthread_barrier_t barrier;
 	bool same_selection;
 	bool pinned;
+	bool in_turn;		/* on one CPU */
 	enum others others;
 	code_fn body;
 	long a;
@@ -67,6 +68,7 @@ FIXTURE_VARIANT(workers)
 	bool same_selection;
 	bool yield;
 	bool unpinned;
+	bool in_turn;
 	enum others others;
 };
 
@@ -104,6 +106,12 @@ FIXTURE_VARIANT_ADD(workers, processes_yield_half) {
 /* Their sets have no counters, and run. */
 FIXTURE_VARIANT_ADD(workers, threads_yield_run_time) {
 	.same_selection = true, .yield = true, .others = RUN_TIME,
+};
+
+/* From a counting thread to one of them, and from that to the other. */
+FIXTURE_VARIANT_ADD(workers, threads_in_turn_run_time) {
+	.same_selection = true, .yield = true, .in_turn = true,
+	.others = RUN_TIME,
 };
 
 /* They may use RDPMC, and those that count have nothing mapped. */
@@ -148,6 +156,7 @@ FIXTURE_SETUP(workers)
 
 	shared->same_selection = variant->same_selection;
 	shared->pinned = !variant->unpinned;
+	shared->in_turn = variant->in_turn;
 	shared->others = variant->others;
 	if (variant->yield) {
 		shared->body = code_yield;
@@ -201,7 +210,10 @@ static void *work(void *arg)
 	int err;
 
 	worker->wrong = -1;
-	err = shared->pinned ? pin(worker->number % 2) : 0;
+	if (shared->in_turn)
+		err = pin(0) || set_fifo(10);
+	else
+		err = shared->pinned ? pin(worker->number % 2) : 0;
 	if (shared->others != COUNT && worker->number >= 2) {
 		worker->wrong = work_plain(worker) || err;
 		return NULL;
