@@ -58,8 +58,11 @@ static const char *const disturbance_name[] = {
 				 code_times(CODE_SERVE(URGENT_TURNS), (n)))
 
 struct urgent {
-	pid_t pid;
-	int wake;		/* write end of its pipe */
+	const struct choice *choice;
+	pid_t pid;		/* if it is a process */
+	bool is_thread;
+	pthread_t thread;	/* if it is one */
+	int sleep, wake;	/* ends of its pipe */
 	uint64_t wakes;
 };
 
@@ -150,32 +153,63 @@ static void *sweep_thread(void *arg)
 	}
 }
 
-static inline int start_urgent(struct urgent *urgent,
-			       const struct choice *choice)
+static inline int urgent_body(struct urgent *urgent)
 {
-	int pipe_fd[2];
 	struct set set;
-	pid_t pid;
 	char byte;
 	long n;
 
+	if (pin(0) || set_fifo(50) || set_open(&set, urgent->choice))
+		return 100;
+	n = set_measure(&set, code_serve, urgent->sleep, URGENT_TURNS);
+	if (read(urgent->sleep, &byte, 1) || n)
+		return 101;
+	return wrong_after(&set, URGENT_COUNT(urgent->wakes)) ? 102 : 0;
+}
+
+static inline void *urgent_thread(void *arg)
+{
+	return (void *)(long)urgent_body(arg);
+}
+
+static inline int make_urgent(struct urgent *urgent,
+			      const struct choice *choice)
+{
+	int pipe_fd[2];
+
 	if (pipe(pipe_fd))
 		return -errno;
+	urgent->choice = choice;
+	urgent->sleep = pipe_fd[0];
 	urgent->wake = pipe_fd[1];
 	urgent->wakes = 0;
-	pid = disturber();
-	if (pid) {
-		urgent->pid = pid;
-		close(pipe_fd[0]);
-		return pid < 0 ? -errno : 0;
+	return 0;
+}
+
+/* A process; in shared memory. */
+static inline int start_urgent(struct urgent *urgent,
+			       const struct choice *choice)
+{
+	int err = make_urgent(urgent, choice);
+
+	if (err)
+		return err;
+	urgent->pid = disturber();
+	if (!urgent->pid) {
+		close(urgent->wake);
+		_exit(urgent_body(urgent));
 	}
-	close(pipe_fd[1]);
-	if (pin(0) || set_fifo(50) || set_open(&set, choice))
-		_exit(100);
-	n = set_measure(&set, code_serve, pipe_fd[0], URGENT_TURNS);
-	if (read(pipe_fd[0], &byte, 1) || n)
-		_exit(101);
-	_exit(wrong_after(&set, URGENT_COUNT(urgent->wakes)) ? 102 : 0);
+	close(urgent->sleep);
+	return urgent->pid < 0 ? -errno : 0;
+}
+
+/* A thread of this process. */
+static inline int start_urgent_thread(struct urgent *urgent,
+				      const struct choice *choice)
+{
+	urgent->is_thread = true;
+	return make_urgent(urgent, choice) ?:
+	       -pthread_create(&urgent->thread, NULL, urgent_thread, urgent);
 }
 
 /* In shared memory, with everything started; perhaps with no urgent thread. */
@@ -195,8 +229,16 @@ static inline struct sweep *sweep_start(const struct choice *urgent)
 /* 0 if the urgent thread has counted exactly */
 static inline int stop_urgent(struct urgent *urgent)
 {
+	void *result;
 	int status;
 
+	if (urgent->is_thread) {
+		close(urgent->wake);
+		pthread_join(urgent->thread, &result);
+		close(urgent->sleep);
+		urgent->is_thread = false;
+		return (long)result;
+	}
 	if (!urgent->pid)
 		return 0;
 	close(urgent->wake);

@@ -224,6 +224,15 @@ TEST_F(sweep_read, each_instruction)
 		sweep_loop(_metadata, self);
 }
 
+/* The counters go to a thread of this process that counts the same, and back. */
+TEST_F(sweep_read, handed_on_at_each_instruction)
+{
+	ASSERT_EQ(0, stop_urgent(&self->s->urgent));
+	ASSERT_EQ(0, start_urgent_thread(&self->s->urgent, self->mine));
+	self->s->what = PREEMPT;
+	sweep_loop(_metadata, self);
+}
+
 /* The urgent thread is gone, or it would lose its counters. */
 TEST_F(sweep_read, revoked_at_each_instruction)
 {
