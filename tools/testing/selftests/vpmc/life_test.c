@@ -319,27 +319,44 @@ TEST(fork_has_no_counters)
 	EXPECT_EQ(0, wrong_after(&set, CODE_FORK));
 }
 
-static void *short_thread(void *arg)
+static int short_life(void)
 {
 	struct set set;
+	long err = set_open(&set, two);
 
-	if (set_open(&set, two) || set_measure(&set, code_loop, 3, 0) ||
-	    wrong_after(&set, CODE_LOOP(3)))
-		return (void *)1;
+	if (err)
+		return err;
+	err = set_measure(&set, code_loop, 3, 0) ?:
+	      wrong_after(&set, CODE_LOOP(3));
 	munmap(set.page, PAGE);
 	close(set.fd);
-	return NULL;
+	return err;
+}
+
+static void *short_thread(void *arg)
+{
+	return (void *)(long)short_life();
 }
 
 static int cycles(int n)
 {
 	pthread_t thread;
-	void *err;
+	void *result;
+	int err;
 
-	while (n--)
-		if (pthread_create(&thread, NULL, short_thread, NULL) ||
-		    pthread_join(thread, &err) || err)
+	while (n--) {
+		err = pthread_create(&thread, NULL, short_thread, NULL);
+		if (err) {
+			fprintf(stderr, "# no thread: %d\n", err);
 			return -1;
+		}
+		pthread_join(thread, &result);
+		if (result) {
+			fprintf(stderr, "# a thread's error: %ld\n",
+				(long)result);
+			return -1;
+		}
+	}
 	return 0;
 }
 
