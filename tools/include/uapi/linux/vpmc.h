@@ -329,6 +329,11 @@ struct vpmc_counter {
  *				have a period.
  * @VPMC_REASON_SIGNAL:		@signal cannot be had.
  * @VPMC_REASON_NO_PERIOD:	What is asked for needs a counter with a period.
+ * @VPMC_REASON_RING:		@ring_records is not a power of two up to
+ *				VPMC_RING_MAX_RECORDS, or @ring_watermark is not
+ *				one of the numbers from 1 to @ring_records.
+ * @VPMC_REASON_RING_MEMORY:	The ring and what else the caller's user has locked
+ *				need more memory than RLIMIT_MEMLOCK allows.
  * @VPMC_REASON_PARANOID:	The administrator lets only those count who have
  *				CAP_PERFMON (kernel.vpmc_paranoid).
  */
@@ -355,6 +360,8 @@ enum vpmc_reason {
 	VPMC_REASON_NO_INTERRUPT	= 19,
 	VPMC_REASON_SIGNAL		= 20,
 	VPMC_REASON_NO_PERIOD		= 21,
+	VPMC_REASON_RING		= 22,
+	VPMC_REASON_RING_MEMORY		= 23,
 	VPMC_REASON_PARANOID		= 24,
 };
 
@@ -375,6 +382,11 @@ enum vpmc_reason {
  * @signal:	What the owner gets when a period has passed, or 0. Every signal
  *		but SIGKILL, SIGSTOP, and those whose codes have another meaning:
  *		SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGCHLD, SIGSYS.
+ * @ring_records: How many overflows the set's ring has room for, see &struct
+ *		vpmc_ring: a power of two up to VPMC_RING_MAX_RECORDS; or 0, for
+ *		no ring.
+ * @ring_watermark: How many records that nobody has consumed make poll() report
+ *		POLLIN, from 1 to @ring_records; 0 without a ring.
  * @reserved:	Zero.
  * @counter:	The counters.
  *
@@ -412,9 +424,86 @@ struct vpmc_control {
 	__u32	bad_counter;
 	__u32	reason;
 	__u32	signal;
-	__u32	reserved[2];
+	__u16	ring_records;
+	__u16	ring_watermark;
+	__u32	reserved;
 	struct vpmc_counter counter[VPMC_MAX_COUNTERS];
 };
+
+/* The most records that a ring can have. */
+#define VPMC_RING_MAX_RECORDS	32768
+
+/**
+ * struct vpmc_record - One overflow in a ring
+ * @mask:	The counters whose period passed: bit n for element n.
+ * @periods:	How many periods have passed, of all these counters together: more
+ *		than there are bits in @mask if they came too fast, see
+ *		VPMC_CONTROL_REARM.
+ * @ip:		The address of the owner's next instruction in user mode, also if
+ *		it was in the kernel.
+ * @ticks:	The owner's run time while counting, in TSC ticks.
+ * @lost:	How many records were lost before this one, of the whole ring.
+ * @sum:	The sums of all counters of the set, in the order in which CONTROL
+ *		named them.
+ *
+ * All values belong to one moment: when the kernel was told of the overflow.
+ */
+struct vpmc_record {
+	__u32	mask;
+	__u32	periods;
+	__aligned_u64	ip;
+	__aligned_u64	ticks;
+	__aligned_u64	lost;
+	__aligned_u64	sum[];
+};
+
+/**
+ * struct vpmc_ring - What overflows are recorded in, if CONTROL asks for it
+ * @nr_records:	How many records there is room for, a power of two.
+ * @record_size: Bytes from one record to the next one.
+ * @nr_counters: Number of elements of &struct vpmc_record.sum.
+ * @watermark:	As in &struct vpmc_control.
+ * @head:	How many records were written, modulo 2^32.
+ * @tail:	How many of them VPMC_IOC_CONSUME has given back, modulo 2^32.
+ * @lost:	How many were not written, because there was no room.
+ * @reserved:	Zero.
+ *
+ * The ring is in the file behind the page: it is mapped at the page size as
+ * offset, with VPMC_RING_SIZE() as length, read-only and shared. The records
+ * follow this structure. Number n, counted from 0 on and modulo 2^32, is at::
+ *
+ *	(char *)(ring + 1) + (n & (nr_records - 1)) * record_size
+ *
+ * The records from @tail up to and without @head are there to be read, by any
+ * one thread of the owner's process. It reads @head with acquire semantics, then
+ * the records, and gives them back by VPMC_IOC_CONSUME: until then none of them is
+ * changed. If all are waiting to be read a further one is not written, but
+ * counted in @lost. A reader::
+ *
+ *	head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
+ *	for (n = ring->tail; n != head; n++)
+ *		use((char *)(ring + 1) +
+ *		    (n & (ring->nr_records - 1)) * (size_t)ring->record_size);
+ *	ioctl(fd, VPMC_IOC_CONSUME, head - ring->tail);
+ *
+ * A ring lives as long as the set that CONTROL programmed with it: the next
+ * CONTROL, and execve(), end it. What is mapped then remains as it is.
+ */
+struct vpmc_ring {
+	__u32	nr_records;
+	__u32	record_size;
+	__u32	nr_counters;
+	__u32	watermark;
+	__u32	head;
+	__u32	tail;
+	__aligned_u64	lost;
+	__aligned_u64	reserved[4];
+};
+
+/* Bytes of a ring for a set of so many counters. */
+#define VPMC_RING_SIZE(nr_records, nr_counters)				\
+	(sizeof(struct vpmc_ring) + (nr_records) *			\
+	 (sizeof(struct vpmc_record) + (nr_counters) * sizeof(__u64)))
 
 /*
  * &struct vpmc_read.flags: what is added to the root's own values. What a living
@@ -472,19 +561,24 @@ struct vpmc_read {
  * must be zero. CLEAR takes a mask of the counters, bit n for element n, whose
  * sums are to start from zero again; 0 stands for everything: all sums, run time,
  * switches and migrations. RESUME starts a set that an overflow stopped, and does
- * nothing to any other one: it does not undo another thread's STOP.
+ * nothing to any other one: it does not undo another thread's STOP. CONSUME takes
+ * the number of records of the ring, the oldest ones, that have been read; more
+ * than there are is EINVAL.
  *
- * All but INFO need counters (ENOENT). CONTROL, START, STOP, CLEAR, RESUME and
- * UNLINK need a descriptor that is open for writing (EBADF), and counters that
- * are still attached (ESRCH). Who may do what is decided when the file is
- * opened, and goes with the descriptor.
+ * All but INFO need counters (ENOENT). CONTROL, START, STOP, CLEAR, RESUME,
+ * CONSUME and UNLINK need a descriptor that is open for writing (EBADF), and
+ * counters that are still attached (ESRCH). Who may do what is decided when the
+ * file is opened, and goes with the descriptor.
  * START, STOP, CLEAR and RESUME need a set that was programmed and not revoked
- * (ENODATA). READ and READ_CONTROL fail with ENOSPC if the structure has no room
- * for all counters of the set; READ_CONTROL has then stored their number.
+ * (ENODATA), and CONSUME one that has a ring (ENODATA). READ and READ_CONTROL fail
+ * with ENOSPC if the structure has no room for all counters of the set;
+ * READ_CONTROL has then stored their number.
  *
- * poll() reports POLLIN while an overflow has stopped the set, and POLLHUP once
- * the counters are detached, because their thread has ended, execve() unlinked
- * them or somebody did. A descriptor without counters is POLLERR.
+ * poll() reports POLLIN while an overflow has stopped the set, or while as many
+ * records as @ring_watermark of &struct vpmc_control, or more, wait in its ring;
+ * and POLLHUP once the counters are detached, because their thread has ended,
+ * execve() unlinked them or somebody did. A descriptor without counters is
+ * POLLERR.
  */
 #define VPMC_IOC_MAGIC		0xBF
 
@@ -497,5 +591,6 @@ struct vpmc_read {
 #define VPMC_IOC_READ		_IO(VPMC_IOC_MAGIC, 6)	/* struct vpmc_read */
 #define VPMC_IOC_UNLINK		_IO(VPMC_IOC_MAGIC, 7)
 #define VPMC_IOC_RESUME		_IO(VPMC_IOC_MAGIC, 8)
+#define VPMC_IOC_CONSUME	_IO(VPMC_IOC_MAGIC, 9)
 
 #endif /* _UAPI_LINUX_VPMC_H */

@@ -2,12 +2,13 @@
 /*
  * Ends of periods whose interrupt comes late: at each instruction of ours that
  * the kernel executes after that, also when another thread has the CPU. The
- * right thread is told, once, and nobody's counts change. For counters of 20 bits.
+ * right thread is told, once, by a signal and by a record, and nobody's counts change.
+ * For counters of 20 bits.
  *
  * Copyright (C) 2026 vpmc developers
  */
 #include "sweep.h"
-#include "overflow.h"
+#include "ring.h"
 
 /* The period ends in this loop. */
 #define TURNS	(1 << 18 | 1 << 10)
@@ -17,6 +18,7 @@ FIXTURE(late_overflow)
 {
 	struct sweep *s;
 	struct set set;
+	const struct vpmc_ring *ring;
 	struct partner *partner;
 };
 
@@ -43,6 +45,8 @@ static int program(struct set *set, unsigned int flags)
 
 	control_init(&set->control, VPMC_CONTROL_STOPPED | flags);
 	set->control.signal = OVERFLOW_SIGNAL;
+	set->control.ring_records = 4;
+	set->control.ring_watermark = 1;
 	for (i = 0; mine[i].evtsel; i++)
 		control_add_period(&set->control, mine[i].evtsel, mine[i].index,
 				   i ? 0 : PERIOD);
@@ -60,6 +64,8 @@ FIXTURE_SETUP(late_overflow)
 	ASSERT_LT(0, sweep_kernel_ranges());
 	ASSERT_EQ(0, set_open(&self->set, mine));
 	ASSERT_EQ(0, program(&self->set, variant->flags));
+	self->ring = ring_map(&self->set);
+	ASSERT_NE(MAP_FAILED, self->ring);
 	ASSERT_EQ(0, vpmc_info(self->set.fd, &info));
 	ASSERT_EQ(20, info.width);
 	self->s->what = LATE;
@@ -90,6 +96,22 @@ static int told_wrong(const struct set *set)
 	return 1;
 }
 
+/* One record, of what the signal told, and poll() knows. */
+static int recorded_wrong(const struct set *set, const struct vpmc_ring *ring)
+{
+	const struct vpmc_record *r = vpmc_ring_record(ring, 0);
+	uint32_t unread = vpmc_ring_unread(ring);
+
+	if (unread == 1 && r->mask == 1 && r->periods == 1 && !r->lost &&
+	    r->ip == code_overflow_log[0].ip && r->sum[0] >= PERIOD &&
+	    r->ticks <= set->page->tsc_base && polled(set, 0) == POLLIN &&
+	    !ring_consume(set, 1) && !polled(set, 0))
+		return 0;
+	fprintf(stderr, "# %u records: mask %#x ip %#llx sum %llu\n", unread,
+		r->mask, (unsigned long long)r->ip, (unsigned long long)r->sum[0]);
+	return 1;
+}
+
 /* Did the loop run on after the signal, and not only what followed it? */
 static bool told_in_loop(void)
 {
@@ -113,6 +135,7 @@ static void sweep_late(struct __test_metadata *_metadata,
 		errors += run(s, &self->set, k) != 0;
 		errors += sweep_wrong(s, k);
 		errors += told_wrong(&self->set);
+		errors += recorded_wrong(&self->set, self->ring);
 		errors += vpmc_read(self->set.fd, &read) ||
 			  wrong_sums(&self->set, &read, told_in_loop() ?
 				     code_add(count, each) : count);

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Sets with a ring of records, and what a record must say.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef RING_H
+#define RING_H
+
+#include <poll.h>
+#include <vpmc-ring.h>
+
+#include "overflow.h"
+
+#define RATE	"/proc/sys/kernel/vpmc_overflow_rate"
+
+static inline size_t ring_size(const struct vpmc_control *control)
+{
+	size_t size = VPMC_RING_SIZE((size_t)control->ring_records,
+				     control->nr_counters);
+
+	return (size + PAGE - 1) / PAGE * PAGE;
+}
+
+/* MAP_FAILED if it is not to be had. */
+static inline const struct vpmc_ring *ring_map(const struct set *set)
+{
+	return mmap(NULL, ring_size(&set->control), PROT_READ, MAP_SHARED,
+		    set->fd, PAGE);
+}
+
+static inline int ring_unmap(const struct set *set, const struct vpmc_ring *ring)
+{
+	return munmap((void *)ring, ring_size(&set->control));
+}
+
+/*
+ * Attach, map and program @period instructions, and branches without a period,
+ * with a ring that wakes when half of it is full. The set is stopped.
+ */
+static inline int open_with_ring(struct set *set, uint64_t period,
+				 uint16_t records, unsigned int flags)
+{
+	int err = open_with_period(set, period, 0);
+
+	set->control.flags |= flags;
+	set->control.ring_records = records;
+	set->control.ring_watermark = records > 1 ? records / 2 : 1;
+	return err ?: set_control(set);
+}
+
+static inline int ring_consume(const struct set *set, unsigned long n)
+{
+	return vpmc_ioctl(set->fd, VPMC_IOC_CONSUME, (void *)n);
+}
+
+/* What poll() says, after @ms milliseconds at most. */
+static inline int polled(const struct set *set, int ms)
+{
+	struct pollfd fd = { .fd = set->fd, .events = POLLIN };
+
+	return poll(&fd, 1, ms) < 0 ? -errno : fd.revents;
+}
+
+static inline struct code_count measured(uint64_t turns)
+{
+	return code_add(CODE_MEASURE, CODE_LOOP(turns));
+}
+
+/* Branches among the first so many instructions of code_measure(code_loop). */
+static inline uint64_t branches_at(uint64_t insns)
+{
+	return CODE_MEASURE_HEAD.branches +
+	       (insns - CODE_MEASURE_HEAD.insns) / 2;
+}
+
+/*
+ * One that is not as it must be after @insns instructions of code_measure() with
+ * code_loop(), which were not counted from zero but from @from: printed, and 1.
+ */
+static inline int record_wrong(const struct vpmc_record *r, uint64_t insns,
+			       struct code_count from, uint64_t lost)
+{
+	if (r->mask == 1 && r->periods == 1 && r->ip == loop_ip(insns) &&
+	    r->lost == lost && r->sum[0] == from.insns + insns &&
+	    r->sum[1] == from.branches + branches_at(insns))
+		return 0;
+	fprintf(stderr,
+		"# after %llu: mask %#x periods %u ip %#llx lost %llu sums %llu %llu\n",
+		(unsigned long long)insns, r->mask, r->periods,
+		(unsigned long long)r->ip, (unsigned long long)r->lost,
+		(unsigned long long)r->sum[0], (unsigned long long)r->sum[1]);
+	return 1;
+}
+
+#endif /* RING_H */
