@@ -191,16 +191,19 @@ static inline int start_urgent(struct urgent *urgent,
 			       const struct choice *choice)
 {
 	int err = make_urgent(urgent, choice);
+	pid_t pid;
 
 	if (err)
 		return err;
-	urgent->pid = disturber();
-	if (!urgent->pid) {
+	/* The child must not write what it shares. */
+	pid = disturber();
+	if (!pid) {
 		close(urgent->wake);
 		_exit(urgent_body(urgent));
 	}
+	urgent->pid = pid;
 	close(urgent->sleep);
-	return urgent->pid < 0 ? -errno : 0;
+	return pid < 0 ? -errno : 0;
 }
 
 /* A thread of this process. */

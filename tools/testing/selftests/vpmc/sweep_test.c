@@ -404,6 +404,37 @@ TEST_F(sweep, unlink)
 	sweep_scenario(_metadata, self->s, scenario);
 }
 
+/* The first set comes: the PMU is tried, reserved, and taken over on all CPUs. */
+static int run_attach(struct sweep *s, unsigned long k)
+{
+	struct set *set = &s->set;
+	int err;
+
+	set_close(set);
+	err = sweep_arm(s, k);
+	err = err ?: set_open(set, mine);
+	sweep_disarm(s);
+	s->fd = set->fd;
+	if (err)
+		fprintf(stderr, "# attach: %d\n", err);
+	return err || set_measure(set, code_nothing, 0, 0);
+}
+
+TEST_F(sweep, attach)
+{
+	const struct scenario scenario = {
+		.run = run_attach,
+		.count = code_add(CODE_MEASURE, CODE_NOTHING),
+	};
+	struct sweep *s = self->s;
+
+	ASSERT_EQ(0, stop_urgent(&s->urgent));
+	s->what = INTERRUPT;
+	sweep_one(_metadata, s, scenario);
+	s->what = MIGRATE;
+	sweep_one(_metadata, s, scenario);
+}
+
 /* The end of a thread. Its last sums are read when it is gone. */
 struct exiting {
 	struct sweep *s;

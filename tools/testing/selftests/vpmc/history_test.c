@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What went wrong in others' drivers of performance counters, and must not here.
+ * Documentation/arch/x86/vpmc.rst lists these tests with those of other files.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "vpmc_test.h"
+#include "disturb.h"
+#include "rdpmc.h"
+
+#define TURNS		5000
+#define GLOBAL_CTRL	0x38f
+#define SELECT(i)	(0x186 + (i))
+#define FIXED_CTRL	0x38d
+
+/* Of user and kernel mode: they count while others are being switched to. */
+static const struct choice live[] = {
+	{ 0x300c4, 0 }, { 0x300c0, 1 }, { 0x300c4, 2 }, { 0x300c0, 3 }, {}
+};
+
+static const struct choice mine[] = {
+	{ EV_INSNS, 0 }, { EV_BRANCHES, 1 }, { EV_INSNS, 2 }, {}
+};
+
+static const struct choice others[] = {
+	{ EV_BRANCHES, 0 }, { EV_INSNS, 1 }, { EV_BRANCHES, 2 }, {}
+};
+
+/*
+ * CPU 0, CPU 1, CPU 0: the first one still has the selection of before, which
+ * the set had changed on the other.
+ */
+TEST(stale_selection)
+{
+	struct set set;
+	int i;
+
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, set_open(&set, mine));
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(0, pin(0));
+		ASSERT_EQ(0, set_program(&set, mine));
+		ASSERT_EQ(0, set_measure(&set, code_loop, TURNS, 0));
+		EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(TURNS)));
+		ASSERT_EQ(0, pin(1));
+		ASSERT_EQ(0, set_program(&set, others));
+		ASSERT_EQ(0, set_measure(&set, code_loop, TURNS, 0));
+		EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(TURNS)));
+		ASSERT_EQ(0, pin(0));
+		ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_CLEAR, 0));
+		ASSERT_EQ(0, set_measure(&set, code_loop, TURNS, 0));
+		EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(TURNS)));
+	}
+	set_close(&set);
+}
+
+/* A counter is written or selected anew while it counts for somebody else. */
+TEST(live_counters)
+{
+	struct vpmc_read read;
+	struct set set;
+	pid_t pid;
+
+	ASSERT_EQ(0, pin(0));
+	pid = start_counting_preempter(0, 50000, live);
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(0, set_open(&set, mine));
+	ASSERT_EQ(0, set_measure(&set, code_sleep,
+				 (long)&(struct timespec){ .tv_nsec = 100000 },
+				 200));
+	EXPECT_EQ(0, wrong_after(&set, CODE_SLEEP(200)));
+	ASSERT_EQ(0, vpmc_read(set.fd, &read));
+	EXPECT_LE(200, read.switches);
+	EXPECT_EQ(0, stop_disturber(pid));
+	set_close(&set);
+}
+
+static uint64_t rdmsr(int fd, uint32_t msr)
+{
+	uint64_t value;
+
+	return pread(fd, &value, sizeof(value), msr) == sizeof(value) ?
+	       value : ~0ULL;
+}
+
+static int wrmsr(int fd, uint32_t msr, uint64_t value)
+{
+	return pwrite(fd, &value, sizeof(value), msr) == sizeof(value) ? 0 : -1;
+}
+
+/* What somebody left enabled and selected does not count beside a set. */
+TEST(stale_enable_bits)
+{
+	static const uint32_t stale[] = { 0, 1, 2, FIXED(0) };
+	uint64_t before[4], global, fixed, select;
+	unsigned int i;
+	struct set set;
+	int msr;
+
+	msr = open("/dev/cpu/0/msr", O_RDWR);
+	ASSERT_LE(0, msr);
+	ASSERT_EQ(0, pin(0));
+	global = rdmsr(msr, GLOBAL_CTRL);
+	fixed = rdmsr(msr, FIXED_CTRL);
+	select = rdmsr(msr, SELECT(0));
+	ASSERT_EQ(0, wrmsr(msr, GLOBAL_CTRL, 0x70000000fULL));
+	ASSERT_EQ(0, wrmsr(msr, FIXED_CTRL, 0x333));
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, wrmsr(msr, SELECT(i), 0x4300c0));
+
+	ASSERT_EQ(0, set_open(&set, (struct choice[]){ { EV_INSNS, 3 }, {} }));
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_START, 0));
+	for (i = 0; i < 4; i++)
+		before[i] = vpmc_rdpmc(stale[i]);
+	code_syscalls(100, 0);
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(before[i], vpmc_rdpmc(stale[i]));
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_STOP, 0));
+	set_close(&set);
+
+	/* What was there before the first set is there after the last one. */
+	EXPECT_EQ(0x70000000fULL, rdmsr(msr, GLOBAL_CTRL));
+	EXPECT_EQ(0x333, rdmsr(msr, FIXED_CTRL));
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(0, wrmsr(msr, SELECT(i), select));
+	EXPECT_EQ(0, wrmsr(msr, FIXED_CTRL, fixed));
+	EXPECT_EQ(0, wrmsr(msr, GLOBAL_CTRL, global));
+}
+
+TEST_HARNESS_MAIN
