@@ -332,8 +332,9 @@ struct vpmc_counter {
  * @VPMC_REASON_RING:		@ring_records is not a power of two up to
  *				VPMC_RING_MAX_RECORDS, or @ring_watermark is not
  *				one of the numbers from 1 to @ring_records.
- * @VPMC_REASON_RING_MEMORY:	The ring and what else the caller's user has locked
- *				need more memory than RLIMIT_MEMLOCK allows.
+ * @VPMC_REASON_RING_MEMORY:	The ring and what else is pinned for the caller's
+ *				process need more memory than RLIMIT_MEMLOCK
+ *				allows.
  * @VPMC_REASON_PARANOID:	The administrator lets only those count who have
  *				CAP_PERFMON (kernel.vpmc_paranoid).
  */
@@ -574,11 +575,12 @@ struct vpmc_read {
  * with ENOSPC if the structure has no room for all counters of the set;
  * READ_CONTROL has then stored their number.
  *
- * poll() reports POLLIN while an overflow has stopped the set, or while as many
- * records as @ring_watermark of &struct vpmc_control, or more, wait in its ring;
- * and POLLHUP once the counters are detached, because their thread has ended,
- * execve() unlinked them or somebody did. A descriptor without counters is
- * POLLERR.
+ * poll() reports POLLIN while an overflow has stopped the set; of a set with a ring,
+ * while at least @ring_watermark of &struct vpmc_control records wait in it; of a set
+ * that goes on by VPMC_CONTROL_REARM and has no ring, from an overflow on until
+ * somebody reads the counters, by READ or read(). It reports POLLHUP once the counters
+ * are detached, because their thread has ended, execve() unlinked them or somebody
+ * did. A descriptor without counters is POLLERR.
  */
 #define VPMC_IOC_MAGIC		0xBF
 

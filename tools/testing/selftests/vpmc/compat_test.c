@@ -5,6 +5,8 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
+#include <vpmc-ring.h>
+
 #include "disturb.h"
 
 #ifndef __i386__
@@ -156,6 +158,45 @@ TEST_F(compat, child_has_none)
 	if (!pid)
 		_exit(vpmc_read(open(THREAD_FILE, O_RDONLY), &read) != -ENOENT);
 	EXPECT_EQ(0, child_status(pid));
+}
+
+/* Records of a ring: the same layout, and an address of 32 bits. */
+TEST_F(compat, ring)
+{
+	const uint64_t period = 10001, n = insns(TURNS) / period;
+	struct vpmc_control *control = &self->set.control;
+	const struct vpmc_record *r;
+	const struct vpmc_ring *ring;
+	uint64_t at, dec = 0;
+
+	control->flags |= VPMC_CONTROL_REARM;
+	control->counter[0].period = period;
+	control->ring_records = 32;
+	control->ring_watermark = n;
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CONTROL, control));
+	ring = mmap(NULL, VPMC_RING_SIZE(32, control->nr_counters), PROT_READ,
+		    MAP_SHARED, self->set.fd, PAGE);
+	ASSERT_TRUE(ring != MAP_FAILED);
+	ASSERT_EQ(0, measure(self->set.fd, VPMC_IOC_START, VPMC_IOC_STOP, TURNS));
+	expect_sums(_metadata, &self->set, TURNS);
+	ASSERT_EQ(n, vpmc_ring_unread(ring));
+	EXPECT_EQ(0, vpmc_ring_lost(ring));
+	for (uint32_t i = 0; i < n; i++) {
+		r = vpmc_ring_record(ring, i);
+		at = (i + 1) * period;
+		/* The first instruction is before the loop, which has two. */
+		dec = dec ?: r->ip - (at - 1) % 2;
+		EXPECT_EQ(dec + (at - 1) % 2, r->ip);
+		EXPECT_EQ(0, r->ip >> 32);
+		EXPECT_EQ(1, r->mask);
+		EXPECT_EQ(1, r->periods);
+		EXPECT_EQ(at, r->sum[0]);
+		EXPECT_EQ((at - 1) / 2, r->sum[1]);
+		EXPECT_EQ(at, r->sum[2]);
+	}
+	EXPECT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CONSUME, (void *)(long)n));
+	EXPECT_EQ(0, vpmc_ring_unread(ring));
+	EXPECT_EQ(-EINVAL, vpmc_ioctl(self->set.fd, VPMC_IOC_CONSUME, (void *)-1L));
 }
 
 TEST_HARNESS_MAIN

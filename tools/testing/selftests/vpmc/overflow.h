@@ -7,6 +7,7 @@
 #ifndef OVERFLOW_H
 #define OVERFLOW_H
 
+#include <poll.h>
 #include <sys/ucontext.h>
 #include "vpmc_test.h"
 
@@ -91,6 +92,21 @@ static inline uint64_t loop_ip(uint64_t insns)
 	uint64_t in_loop = insns - CODE_MEASURE_HEAD.insns;
 
 	return (uint64_t)code_loop + (in_loop & 1 ? CODE_DEC_LENGTH : 0);
+}
+
+/* Branches among the first so many instructions of code_measure(code_loop). */
+static inline uint64_t branches_at(uint64_t insns)
+{
+	return CODE_MEASURE_HEAD.branches +
+	       (insns - CODE_MEASURE_HEAD.insns) / 2;
+}
+
+/* What poll() says, after @ms milliseconds at most. */
+static inline int polled(const struct set *set, int ms)
+{
+	struct pollfd fd = { .fd = set->fd, .events = POLLIN };
+
+	return poll(&fd, 1, ms) < 0 ? -errno : fd.revents;
 }
 
 /*

@@ -106,7 +106,7 @@ static int become_user(uid_t uid)
 	return setgid(uid) || setuid(uid) || prctl(PR_SET_DUMPABLE, 1);
 }
 
-/* In a child: exactly so many pages may be locked. */
+/* In a child: exactly so many bytes may be pinned. */
 static int limited(struct vpmc_control *control, uid_t uid, size_t locked)
 {
 	const struct rlimit limit = { locked, locked };
@@ -130,7 +130,7 @@ static int child_limited(const struct vpmc_control *control, uid_t uid,
 	return child_status(pid);
 }
 
-/* A user's rings need no more memory than may be locked; root's may. */
+/* A process' rings need no more memory than the limit; root's may. */
 TEST_F(overflow_ring_life, locked_memory)
 {
 	const size_t size = ring_size(&self->set.control);
@@ -208,6 +208,40 @@ TEST_F(overflow_ring_life, locked_memory_of_mappings)
 		_exit(keep_mappings(&self->set,
 				    ring_size(&self->set.control)));
 	EXPECT_EQ(0, child_status(pid));
+}
+
+/* VmPin of this process, or -1. */
+static long pinned_kb(void)
+{
+	char line[128];
+	long kb = -1;
+	FILE *file = fopen("/proc/self/status", "r");
+
+	while (file && fgets(line, sizeof(line), file))
+		sscanf(line, "VmPin: %ld kB", &kb);
+	if (file)
+		fclose(file);
+	return kb;
+}
+
+/* As long as it is mapped, or a set has it. */
+TEST_F(overflow_ring_life, pinned_memory)
+{
+	const size_t kb = ring_size(&self->set.control) / 1024;
+
+	EXPECT_EQ(kb, pinned_kb());
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_UNLINK, 0));
+	EXPECT_EQ(kb, pinned_kb());
+	ASSERT_EQ(0, ring_unmap(&self->set, (void *)self->ring));
+	EXPECT_EQ(0, pinned_kb());
+	ASSERT_EQ(0, close(self->set.fd));
+	self->set.fd = vpmc_open();
+	EXPECT_EQ(0, set_control(&self->set));
+	EXPECT_EQ(kb, pinned_kb());
+	self->set.control.ring_records = 0;
+	self->set.control.ring_watermark = 0;
+	EXPECT_EQ(0, set_control(&self->set));
+	EXPECT_EQ(0, pinned_kb());
 }
 
 static int map_error(int fd, size_t size, int prot, int flags, off_t offset)

@@ -5,8 +5,6 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
-#include <poll.h>
-
 #include "overflow.h"
 
 #define PERIOD		10001
@@ -44,13 +42,6 @@ static long overflow_once(struct set *set, unsigned int start)
 				0);
 
 	return err == -EFAULT ? 0 : -1;
-}
-
-/* Branches among the first so many instructions of code_measure(). */
-static uint64_t branches_at(uint64_t insns)
-{
-	return CODE_MEASURE_HEAD.branches +
-	       (insns - CODE_MEASURE_HEAD.insns) / 2;
 }
 
 /* The set stands, with these sums, however one reads them. */
@@ -256,14 +247,6 @@ TEST_F(overflow_state, resume_before_control)
 	close(fd);
 }
 
-/* What poll() says of it, after @ms milliseconds at most. */
-static int polled(const struct set *set, int ms)
-{
-	struct pollfd fd = { .fd = set->fd, .events = POLLIN };
-
-	return poll(&fd, 1, ms) < 0 ? -errno : fd.revents;
-}
-
 TEST_F(overflow_state, poll)
 {
 	EXPECT_EQ(0, polled(&self->set, 0));
@@ -329,6 +312,68 @@ TEST_F(overflow_state, poll_wakes)
 			code_loop(1000, 0);
 		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
 		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+	}
+	pthread_join(w.thread, NULL);
+	EXPECT_EQ(5, w.woken);
+}
+
+/* A set that goes on: from an overflow on until somebody reads. */
+TEST_F(overflow_state, poll_rearmed)
+{
+	struct vpmc_read read;
+	char text[256];
+
+	self->set.control.flags |= VPMC_CONTROL_REARM;
+	ASSERT_EQ(0, set_control(&self->set));
+	EXPECT_EQ(0, polled(&self->set, 0));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, TURNS, 0));
+	EXPECT_EQ(POLLIN, polled(&self->set, 0));
+	EXPECT_EQ(POLLIN, polled(&self->set, -1));
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+	EXPECT_EQ(0, polled(&self->set, 0));
+	/* Too few for another one; then enough. */
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 100, 0));
+	EXPECT_EQ(0, polled(&self->set, 0));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, PERIOD, 0));
+	EXPECT_EQ(POLLIN, polled(&self->set, 0));
+	ASSERT_LT(0, pread(self->set.fd, text, sizeof(text), 0));
+	EXPECT_EQ(0, polled(&self->set, 0));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, PERIOD, 0));
+	ASSERT_EQ(0, set_control(&self->set));
+	EXPECT_EQ(0, polled(&self->set, 0));
+}
+
+/* Another thread reads at each wake, asleep between them. */
+static void *wait_and_read(void *arg)
+{
+	struct waiter *w = arg;
+	struct vpmc_read read;
+
+	w->tid = my_tid();
+	while (w->woken < 5 && polled(w->set, -1) == POLLIN) {
+		vpmc_read(w->set->fd, &read);
+		w->woken++;
+	}
+	return NULL;
+}
+
+TEST_F(overflow_state, poll_wakes_rearmed)
+{
+	struct waiter w = { .set = &self->set };
+	int i;
+
+	self->set.control.flags |= VPMC_CONTROL_REARM;
+	ASSERT_EQ(0, set_control(&self->set));
+	ASSERT_EQ(0, pthread_create(&w.thread, NULL, wait_and_read, &w));
+	while (!w.tid)
+		sched_yield();
+	for (i = 0; i < 5; i++) {
+		ASSERT_EQ(0, wait_until_asleep(w.tid));
+		EXPECT_EQ(i, w.woken);
+		ASSERT_EQ(0, set_measure(&self->set, code_loop, PERIOD / 2, 0));
+		while (w.woken == i)
+			sched_yield();
 	}
 	pthread_join(w.thread, NULL);
 	EXPECT_EQ(5, w.woken);

@@ -7,7 +7,6 @@
 #ifndef RING_H
 #define RING_H
 
-#include <poll.h>
 #include <vpmc-ring.h>
 
 #include "overflow.h"
@@ -54,24 +53,9 @@ static inline int ring_consume(const struct set *set, unsigned long n)
 	return vpmc_ioctl(set->fd, VPMC_IOC_CONSUME, (void *)n);
 }
 
-/* What poll() says, after @ms milliseconds at most. */
-static inline int polled(const struct set *set, int ms)
-{
-	struct pollfd fd = { .fd = set->fd, .events = POLLIN };
-
-	return poll(&fd, 1, ms) < 0 ? -errno : fd.revents;
-}
-
 static inline struct code_count measured(uint64_t turns)
 {
 	return code_add(CODE_MEASURE, CODE_LOOP(turns));
-}
-
-/* Branches among the first so many instructions of code_measure(code_loop). */
-static inline uint64_t branches_at(uint64_t insns)
-{
-	return CODE_MEASURE_HEAD.branches +
-	       (insns - CODE_MEASURE_HEAD.insns) / 2;
 }
 
 /*

@@ -7,7 +7,7 @@
  */
 #include <sys/mount.h>
 
-#include "vpmc_test.h"
+#include "overflow.h"
 
 #define TRACING		"/sys/kernel/tracing/"
 
@@ -110,6 +110,25 @@ TEST_F(tracepoint, refuse)
 	EXPECT_EQ(1, TRACED("vpmc_refuse: counter=1 reason=%u err=%d\n",
 			    VPMC_REASON_RESERVED_BIT, -EINVAL));
 	EXPECT_EQ(0, TRACED("vpmc_control"));
+}
+
+/* Each one, where it was. */
+TEST_F(tracepoint, overflow)
+{
+	const uint64_t period = 20001;
+	struct set set;
+	int i;
+
+	ASSERT_EQ(0, open_with_period(&set, period, 0));
+	set.control.flags |= VPMC_CONTROL_REARM;
+	ASSERT_EQ(0, set_control(&set));
+	ASSERT_EQ(0, set_measure(&set, code_loop, 5 * period / 2, 0));
+	EXPECT_EQ(5, TRACED("vpmc_overflow: "));
+	for (i = 1; i <= 2; i++)
+		EXPECT_EQ(i == 1 ? 3 : 2,
+			  TRACED("vpmc_overflow: tid=%d mask=0x1 periods=1 ip=%#lx\n",
+				 my_tid(), loop_ip(i * period)));
+	set_close(&set);
 }
 
 TEST_HARNESS_MAIN
