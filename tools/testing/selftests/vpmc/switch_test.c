@@ -155,4 +155,48 @@ TEST_F(switches, migrations)
 	EXPECT_EQ(0, page_migrations(&self->set));
 }
 
+/* Counts the same, on CPU 1, and lets others have it. */
+struct yielder {
+	const struct choice *choice;
+	volatile int state;	/* 1: it runs; -1: it failed */
+	volatile bool over;
+};
+
+static void *yield_on_cpu_1(void *arg)
+{
+	struct yielder *y = arg;
+	struct set set;
+
+	if (pin(1) || set_open(&set, y->choice) ||
+	    vpmc_ioctl(set.fd, VPMC_IOC_START, 0)) {
+		y->state = -1;
+		return NULL;
+	}
+	y->state = 1;
+	while (!y->over)
+		code_yield(1, 10);
+	set_close(&set);
+	return NULL;
+}
+
+/* There the counters are handed on from a thread of this process. */
+TEST_F(switches, migrations_to_one_like_it)
+{
+	static const long mask[2] __attribute__((aligned(16))) = { 1, 2 };
+	struct yielder y = { .choice = variant->choice };
+	struct vpmc_read read;
+	pthread_t thread;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, yield_on_cpu_1, &y));
+	while (!y.state)
+		usleep(10);
+	ASSERT_EQ(1, y.state);
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+	ASSERT_EQ(0, code_migrate((long)mask, 777));
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+	EXPECT_EQ(777, read.migrations);
+	y.over = true;
+	pthread_join(thread, NULL);
+}
+
 TEST_HARNESS_MAIN

@@ -114,6 +114,18 @@ FIXTURE_VARIANT_ADD(workers, threads_in_turn_run_time) {
 	.others = RUN_TIME,
 };
 
+/* Their sets have the same counters, and stand. */
+FIXTURE_VARIANT_ADD(workers, threads_in_turn_half) {
+	.same_selection = true, .yield = true, .in_turn = true,
+	.others = STAND,
+};
+
+/* From one address space without RDPMC to another, and both count the same. */
+FIXTURE_VARIANT_ADD(workers, unmapped_processes_in_turn) {
+	.processes = true, .same_selection = true, .yield = true,
+	.in_turn = true, .others = STAND,
+};
+
 /* They may use RDPMC, and those that count have nothing mapped. */
 FIXTURE_VARIANT_ADD(workers, unmapped_beside_a_mapper) {
 	.processes = true, .same_selection = true, .yield = true,
@@ -186,6 +198,7 @@ FIXTURE_TEARDOWN(workers)
 static int work_plain(struct worker *worker)
 {
 	struct shared *shared = worker->shared;
+	struct vpmc_read read = {};
 	struct set set;
 	int err = 0;
 
@@ -198,7 +211,9 @@ static int work_plain(struct worker *worker)
 	worker->switches = my_switches();
 	err |= shared->body(shared->a, shared->b);
 	worker->switches = my_switches() - worker->switches;
-	return err;
+	if (shared->others == STAND)
+		err |= vpmc_read(set.fd, &read);
+	return err || read.sum[0] || read.ticks;
 }
 
 static void *work(void *arg)
@@ -207,6 +222,7 @@ static void *work(void *arg)
 	struct shared *shared = worker->shared;
 	struct vpmc_read read;
 	struct set set;
+	uint64_t began;
 	int err;
 
 	worker->wrong = -1;
@@ -226,10 +242,12 @@ static void *work(void *arg)
 	pthread_barrier_wait(&shared->barrier);
 	if (err)
 		return NULL;
+	began = vpmc_rdtsc();
 	if (set_measure(&set, shared->body, shared->a, shared->b))
 		return NULL;
 	worker->wrong = wrong_after(&set, shared->count);
 	vpmc_read(set.fd, &read);
+	worker->wrong += read.ticks > vpmc_rdtsc() - began;
 	worker->switches = read.switches;
 	worker->migrations = read.migrations;
 	set_close(&set);
