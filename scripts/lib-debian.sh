@@ -4,6 +4,8 @@
 # this machine's own apt configuration names. The system's package lists are not
 # touched: apt gets its own sources file, lists and cache. Sourced after lib.sh.
 
+downloads=$cache/download
+debian_other=QEMU_SRC
 debian_keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
 # debian_mirrors: the archives that apt knows for this machine's own release
@@ -40,6 +42,23 @@ private_apt() {
 	CONF
 }
 
+# find_download PATTERN: the newest such file of an earlier download
+find_download() {
+	find "$downloads" -maxdepth 1 -name "$1" 2>/dev/null | sort -V | tail -n 1
+}
+
+# fetch VARIABLE SUITE APT-ARGUMENTS...: whole files arrive in $downloads, or none.
+# VARIABLE names another source than the archive
+fetch() {
+	debian_other=$1 _of=$2
+	shift 2
+	mkdir -p "$downloads"
+	_new=$(mktemp -d "$downloads/.new.XXXXXX")
+	debian_fetch "$_of" "$_new" "$@"
+	find "$_new" -type f -exec mv -f {} "$downloads/" \;
+	rm -rf "$_new"
+}
+
 # debian_fetch SUITE DIR COMMAND...: runs an apt-get command in DIR that gets
 # packages of SUITE, from the first of the machine's archives that has it
 debian_fetch() {
@@ -48,7 +67,7 @@ debian_fetch() {
 	[ -r "$debian_keyring" ] || die "$debian_keyring is missing: run 'make deps'"
 	_mirrors=$(debian_mirrors)
 	[ -n "$_mirrors" ] ||
-		die "apt's configuration names no archive of this Debian release; set QEMU_SRC=DIR or QEMU_SRC=TARBALL"
+		die "apt's configuration names no archive of this Debian release; set $debian_other=DIR or $debian_other=TARBALL"
 	for _m in $_mirrors; do
 		_apt=$cache/apt/$(echo "$_m $_suite${debian_arch:+ $debian_arch}" | short_hash)
 		private_apt "$_apt" "$_suite" "$_m"
@@ -62,5 +81,5 @@ debian_fetch() {
 		fi
 		unset APT_CONFIG
 	done
-	die "none of this machine's archives gave $_suite's packages (logs: $logdir/apt-*.log); set QEMU_SRC=DIR or QEMU_SRC=TARBALL"
+	die "none of this machine's archives gave $_suite's packages (logs: $logdir/apt-*.log); set $debian_other=DIR or $debian_other=TARBALL"
 }

@@ -2,26 +2,31 @@
 """Rows of the benchmark: what each case costs, and what it may cost at most.
 
 The budgets are those of the design, for the numbers of counters that the
-emulated processor can have (up to 7): between two given numbers they are on the
-straight line.
+emulated processors can have: between two given numbers they are on the straight
+line.
 """
 
 from . import disassembly
 
-SIZES = (1, 2, 4, 7)
 FIGURES = ("rdpmc", "rdtsc", "wrmsr", "rdmsr", "cr4", "faults", "syscalls")
+NOTHING = dict.fromkeys(FIGURES, 0)
 
 # Ping-pong between two threads with counters: a round is two switches. In the
 # other cases a row is the way there and back.
-PER_SWITCH = ("same-mm-same", "same-mm-other", "other-mm-same", "other-mm-other", "same-mm-same-kernel")
-ROUND_TRIP = ("same-mm-unmonitored", "other-mm-unmonitored", "idle", "kthread", "idle-kernel")
+PER_SWITCH = ("same-mm-same", "same-mm-other", "other-mm-same", "other-mm-other", "same-mm-same-kernel",
+              "same-mm-same-overflow")
+ROUND_TRIP = ("same-mm-unmonitored", "other-mm-unmonitored", "idle", "kthread", "idle-kernel",
+              "other-mm-unmonitored-overflow", "idle-overflow")
 READS = ("read-inline", "read-call", "read-ioctl", "read-in-handler", "read-first")
-CALLS = ("open", "start", "stop", "clear", "read", "fork-exit", "fork-exec-exit", "fork-open-exit")
+CALLS = ("open", *(call + whose for whose in ("", "-other") for call in ("start", "stop", "clear", "read")))
+# These are differences to the same without counters.
+PROCESSES = tuple(case + how for how in ("", "-inherit") for case in ("fork-exit", "fork-exec-exit", "thread-exit"))
 
+INLINE = {1: 16, 2: 22, 4: 36, 6: 49, 7: 55}
 BUDGETS = {
-    "read-inline": lambda n: {"instructions": {1: 16, 2: 22, 4: 36, 7: 55}[n], "syscalls": 0},
-    "read-in-handler": lambda n: {"instructions": {1: 16, 2: 22, 4: 36, 7: 55}[n], "syscalls": 0},
-    "read-call": lambda n: {"instructions": {1: 40, 2: 50, 4: 70, 7: 100}[n], "syscalls": 0},
+    "read-inline": lambda n: {"instructions": INLINE[n], "syscalls": 0},
+    "read-in-handler": lambda n: {"instructions": INLINE[n], "syscalls": 0},
+    "read-call": lambda n: {"instructions": {1: 40, 2: 50, 4: 70, 6: 90, 7: 100}[n], "syscalls": 0},
     "read-first": lambda n: {"faults": 0},
     "switch-same-mm-same": lambda n: {"wrmsr": 0, "rdpmc": n, "rdtsc": 1, **({"instructions": 90} if n <= 4 else {})},
     "switch-other-mm-same": lambda n: {"wrmsr": n},
@@ -31,19 +36,29 @@ BUDGETS = {
     "switch-kthread": lambda n: {"wrmsr": 0, "rdpmc": n, "rdtsc": 2},
     "start": lambda n: {"wrmsr": 1},
     "stop": lambda n: {"wrmsr": 1},
+    # three instructions for each of the two
+    "fork-exit-hooks": lambda n: {"instructions": 6},
 }
-
+# Without a register that starts and stops all counters
+BUDGETS_OF_AMD = {
+    **BUDGETS,
+    "switch-other-mm-unmonitored": None,
+    "start": lambda n: {"wrmsr": n},
+    "stop": lambda n: {"wrmsr": n},
+}
 
 # Budgets that are exceeded: by how much at most, and why.
 SIGN = ("the sign of each raw value is corrected by an instruction of its own, so that a read is right even when an "
         "overflow interrupt comes late")
 EXPLAINED = {
     (case, n): ({"instructions": most}, SIGN)
-    for case in ("read-inline", "read-in-handler") for n, most in ((1, 17), (2, 25), (4, 39), (7, 60))
+    for case in ("read-inline", "read-in-handler") for n, most in ((1, 17), (2, 25), (4, 39), (6, 53), (7, 60))
 }
 
-NOISE = ("the difference of a whole fork and exit on two kernels has in it what the memory allocator happens to find")
-EXPLAINED["fork-exit", 0] = ({"instructions": 100}, NOISE)
+
+# What is flat or linear may be so much dearer with 10,000 threads than with one.
+FLAT = {"switch": 1, "create-exit": 1.1, "read-tree": 1.1}
+PAGE = 4096
 
 
 def within(row_, most):
@@ -54,6 +69,8 @@ def row(case, n, who, figures, budget=None):
     """figures: with "instructions", of both modes"""
     result = {"case": case, "n": n, "who": who, "instructions": figures["instructions"],
               **{name: figures[name] for name in FIGURES}, "budget": budget, "met": None}
+    if "bytes" in figures:
+        result["bytes"] = figures["bytes"]
     if budget is not None:
         result["met"] = within(result, budget)
         limits, why = EXPLAINED.get((case, n), ({}, ""))
@@ -72,62 +89,106 @@ def less(figures, base, parts=1):
     return {name: value // parts if value % parts == 0 else value / parts for name, value in more.items()}
 
 
-def budget_of(case, n, who):
-    return BUDGETS[case](n) if who == "vpmc" and case in BUDGETS else None
+class Cases:
+    """The rows of one processor, from the raw figures of its guests"""
 
+    def __init__(self, raw, budgets):
+        self.raw = raw
+        self.budgets = budgets
 
-def reads(raw):
-    for case in READS:
-        for n in SIZES:
-            for who in ("vpmc", "perf"):
-                if (case, n, who) in raw:
-                    yield row(case, n, who, total(raw[case, n, who]), budget_of(case, n, who))
+    def budget(self, case, n, who):
+        known = self.budgets.get(case) if who == "vpmc" else None
+        return known(n) if known else None
 
+    def of(self, guest, case):
+        """(n, who, figures) of a case, ours before perf_event's and perfctr's"""
+        raw = {**self.raw[guest], **(self.raw.get("perfctr", {}) if guest == "reads" else {})}
+        found = [(n, who, figures) for (name, n, who), figures in raw.items()
+                 if name == case and who != "none"]
+        return sorted(found, key=lambda key: (key[0], key[1] != "vpmc", key[1]))
 
-def switches(raw):
-    for name in (*PER_SWITCH, *ROUND_TRIP):
-        case = "switch-" + name
-        for n in SIZES:
-            for who in ("vpmc", "perf"):
-                if (case, n, who) not in raw:
-                    continue
-                figures = less(raw[case, n, who], raw[case, 0, "none"], 2 if name in PER_SWITCH else 1)
-                yield row(case, n, who, figures, budget_of(case, n, who))
+    def plain(self, guest, cases):
+        for case in cases:
+            for n, who, figures in self.of(guest, case):
+                yield row(case, n, who, total(figures), self.budget(case, n, who))
 
+    def switches(self):
+        for name in (*PER_SWITCH, *ROUND_TRIP):
+            case = "switch-" + name
+            base = self.raw["switches"][case, 0, "none"]
+            for n, who, figures in self.of("switches", case):
+                figures = less(figures, base, 2 if name in PER_SWITCH else 1)
+                yield row(case, n, who, figures, self.budget(case, n, who))
 
-def unmonitored(raw, kernels):
-    """What threads without counters pay for others' and for our being there."""
-    for pair in ("same-mm", "other-mm"):
-        case = "unmonitored-" + pair
-        base = raw["off"][case, 0, "nothing"]
-        for situation in ("nothing", "elsewhere"):
-            figures = less(raw[situation][case, 0, situation], base)
-            yield row(f"{case}-{situation}", 0, "vpmc", figures, {"instructions": 0})
-    figures = dict.fromkeys((*FIGURES, "instructions"), 0)
-    figures["instructions"] = disassembly.difference(kernels["on"], kernels["off"], "__switch_to")
-    yield row("unmonitored-disassembly", 0, "vpmc", figures, {"instructions": 0})
+    def processes(self):
+        calls = self.raw["calls"]
+        for case in (*PROCESSES, "fork-open-exit"):
+            base = calls[{"fork-open-exit": "fork-exit"}.get(case, case.removesuffix("-inherit")), 0, "none"]
+            if (case, 0, "none") in calls:
+                yield row(case, 0, "none", total(base))
+            for n, who, figures in self.of("calls", case):
+                yield row(case, n, who, less(figures, base), self.budget(case, n, who))
 
+    def unmonitored(self, kernels):
+        """What threads without counters pay for others' and for our being there."""
+        for pair in ("same-mm", "other-mm"):
+            case = "unmonitored-" + pair
+            base = self.raw["off"][case, 0, "nothing"]
+            for situation in ("nothing", "elsewhere"):
+                figures = less(self.raw[situation][case, 0, situation], base)
+                yield row(f"{case}-{situation}", 0, "vpmc", figures, {"instructions": 0})
+        differ = disassembly.difference(kernels["on"], kernels["off"], "__switch_to")
+        yield row("unmonitored-disassembly", 0, "vpmc", {**NOTHING, "instructions": differ}, {"instructions": 0})
+        yield from self.plain("hooks", ["fork-exit-hooks"])
 
-def calls(raw):
-    on, off = raw["calls"], raw["calls-off"]
-    for case in ("fork-exit", "fork-exec-exit"):
-        # 3 instructions for each of the two hooks
-        budget = {"instructions": 6} if case == "fork-exit" else None
-        yield row(case, 0, "vpmc", less(on[case, 0, "none"], off[case, 0, "none"]), budget)
-    for case in CALLS:
-        for n in SIZES:
-            for who in ("vpmc", "perf"):
-                if (case, n, who) not in on:
-                    continue
-                figures = on[case, n, who]
-                base = {"fork-open-exit": "fork-exit"}.get(case, case)
-                if (base, 0, "none") in on:
-                    figures = less(figures, on[base, 0, "none"])
-                else:
-                    figures = total(figures)
-                yield row(case, n, who, figures, budget_of(case, n, who))
+    def growth(self):
+        """The same with 1, 100 and 10,000 threads and processes: n is their number."""
+        raw = self.raw["growth"]
+        for kind in ("threads", "processes"):
+            name = f"growth-{kind}-"
+            numbers = sorted(n for case, n, who in raw if case == name + "switch" and who == "vpmc")
+            for what, parts in (("switch", 2), ("create-exit", 1)):
+                costs = {n: less(raw[name + what, n, "vpmc"], raw[name + what, n, "none"], parts) for n in numbers}
+                for n in numbers:
+                    flat = {"instructions": costs[numbers[0]]["instructions"] * FLAT[what]}
+                    yield row(name + what, n, "vpmc", costs[n], flat)
+            trees = {n: total(raw[name + "read-tree", n, "vpmc"]) for n in numbers}
+            each = (trees[numbers[1]]["instructions"] - trees[numbers[0]]["instructions"]) / (numbers[1] - numbers[0])
+            for n in numbers:
+                linear = trees[numbers[0]]["instructions"] + FLAT["read-tree"] * each * (n - numbers[0])
+                yield row(name + "read-tree", n, "vpmc", trees[n], {"instructions": round(linear)})
+            for n in numbers:
+                more = raw[name + "memory", n, "vpmc"]["bytes"] - raw[name + "memory", n, "none"]["bytes"]
+                yield row(name + "memory", n, "vpmc", {**NOTHING, "instructions": 0, "bytes": round(more / n)},
+                          {"bytes": 2 * PAGE} if n > 1 else None)
+
+    def program(self):
+        """A real program: what it executes, and what its counters say it does"""
+        raw = self.raw["program"]
+        base = raw["program", 0, "none"]
+        executed = base["user"] + raw["program-executed", 0, "none"]["user"]
+        yield row("program", 0, "none", total(base))
+        for n, who, figures in self.of("program", "program"):
+            yield row("program", n, who, less(figures, base))
+            user = figures["user"] - base["user"]
+            yield row("program-user-mode", n, who, {**NOTHING, "instructions": user}, {"instructions": 0})
+            wrong = abs(raw["program-counted", n, who]["user"] - executed)
+            yield row("program-count-error", n, who, {**NOTHING, "instructions": wrong}, {"instructions": 0})
+
+    def rows(self, kernels):
+        yield from self.plain("reads", READS)
+        yield from self.switches()
+        if "off" in self.raw:
+            yield from self.unmonitored(kernels)
+        yield from self.plain("calls", CALLS)
+        yield from self.processes()
+        if "growth" in self.raw:
+            yield from self.plain("overflow", ["overflow-to-handler"])
+            yield from self.program()
+            yield from self.growth()
 
 
 def rows(raw, kernels):
     """All rows, in the order of the table"""
-    return [*reads(raw["reads"]), *switches(raw["switches"]), *unmonitored(raw, kernels), *calls(raw)]
+    return [{"cpu": cpu, **result} for cpu, of_cpu in raw.items()
+            for result in Cases(of_cpu, BUDGETS_OF_AMD if cpu == "amd" else BUDGETS).rows(kernels)]

@@ -4,18 +4,33 @@ them, and the raw figures that they print."""
 
 import os
 import subprocess
+import sys
+
+from . import disassembly
+
+# The processors: their name in the table, and what scripts/vm needs for them.
+CPUS = {
+    "skylake": ["--cpu", "Skylake-Client,pmu=on"],
+    # perf's driver writes a register that the emulator does not have
+    "amd": ["--cpu", "EPYC,pmu=on", "--append", "msr.allow_writes=on"],
+}
 
 # name: kernel, options of scripts/vm, command
 GUESTS = {
     "reads": ("on", ["--cpus", "1"], "reads"),
     "switches": ("on", ["--cpus", "1"], "switches monitored"),
+    "calls": ("on", ["--cpus", "1"], "calls"),
     "nothing": ("on", ["--cpus", "2"], "switches unmonitored"),
     "elsewhere": ("on", ["--cpus", "2"], "switches elsewhere"),
     "off": ("off", ["--cpus", "2"], "switches unmonitored"),
-    "calls": ("on", ["--cpus", "1"], "calls"),
-    "calls-off": ("off", ["--cpus", "1"], "calls hooks"),
+    "hooks": ("on", ["--cpus", "1"], "calls hooks"),
+    "perfctr": ("on", ["--cpus", "1"], "perfctr"),
+    "overflow": ("on", ["--cpus", "1"], "overflow"),
+    "program": ("on", ["--cpus", "1"], "program"),
+    "growth": ("on", ["--cpus", "1", "--mem", "4096"],
+               "growth threads 1; for n in 100 10000; do /add/growth threads $n; done; "
+               "for n in 1 100 10000; do /add/growth processes $n; done"),
 }
-
 
 class Failed(Exception):
     """Something that keeps us from having all figures."""
@@ -25,10 +40,20 @@ def programs(top):
     return os.path.join(top, "build", "bench", "bin")
 
 
-def build(top):
+def papi(top):
+    """Where PAPI's source is, or None if it cannot be had"""
+    run = subprocess.run([os.path.join(top, "scripts/papi-source")], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         text=True, check=False, timeout=600)
+    if run.returncode == 0:
+        return run.stdout.strip().splitlines()[-1]
+    print("bench: without PAPI's source there are no rows of perfctr", file=sys.stderr)
+    return None
+
+
+def build(top, source):
     """libperf comes from the patched tree, which is locked meanwhile."""
     make = ["make", "-s", "-C", os.path.join(top, "tools/testing/vpmc-bench"),
-            "OUT=" + os.path.dirname(programs(top))]
+            "OUT=" + os.path.dirname(programs(top)), *(["PAPI=" + source] if source else [])]
     run = subprocess.run([os.path.join(top, "scripts/prepare-tree"), "--", "sh", "-c", '"$@" TREE="$PWD"', "sh", *make],
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                          check=False, timeout=600)
@@ -43,10 +68,16 @@ def parse(line):
     return key, {name: int(value) for name, value in words.items()}
 
 
-def run(top, cpu, kernel, options, command):
+def run(top, name, cpu, kernels, before):
     """{key: figures} of what one guest prints"""
-    vm = [os.path.join(top, "scripts/vm"), "--kernel", kernel, "--cpu", cpu, "--timeout", "600",
-          "--add", programs(top), *options, "--", "sh", "-c", command]
+    kernel, options, command = GUESTS[name]
+    if name == "hooks":
+        ranges = disassembly.hooks(kernels["on"])
+        if not ranges:
+            raise Failed("fork and exit have no hooks, or others than scripts/pylib/disassembly.py knows")
+        command += "".join(f" {low:x} {high:x}" for low, high in ranges)
+    vm = [os.path.join(top, "scripts/vm"), "--kernel", kernels[kernel], *CPUS[cpu], "--timeout", "900",
+          "--add", programs(top), *options, "--", "sh", "-c", f"{before}/add/{command}"]
     guest = subprocess.run(vm, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if guest.returncode:
         raise Failed(f"{command} ends with {guest.returncode}:\n{guest.stderr[-2000:]}")
@@ -57,8 +88,15 @@ def run(top, cpu, kernel, options, command):
     return figures
 
 
-def run_all(top, cpu, quick, kernels):
-    """{guest: {key: figures}}; quick: without perf_event"""
-    prefix = "export BENCH_NO_PERF=1; " if quick else ""
-    return {name: run(top, cpu, kernels[kernel], options, prefix + "/add/" + command)
-            for name, (kernel, options, command) in GUESTS.items()}
+# What is quick: everything that has a budget, without perf_event.
+QUICK = {"skylake": ("reads", "switches", "calls", "nothing", "elsewhere", "off", "hooks")}
+# The others are about the kernel, not about its backend.
+ALL = {"skylake": tuple(GUESTS), "amd": ("reads", "switches", "calls")}
+
+
+def run_all(top, quick, perfctr, kernels):
+    """{cpu: {guest: {key: figures}}}"""
+    # a second after boot the kernel takes another clock source, and all costs change
+    before = "sleep 3; " + ("export BENCH_NO_PERF=1; " if quick else "")
+    return {cpu: {name: run(top, name, cpu, kernels, before) for name in names if perfctr or name != "perfctr"}
+            for cpu, names in (QUICK if quick else ALL).items()}

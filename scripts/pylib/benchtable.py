@@ -3,11 +3,13 @@
 
 HEAD = ("case", "n", "who", "insns", "rdpmc", "rdtsc", "wrmsr", "rdmsr", "cr4", "faults", "calls", "ratio", "budget",
         "met")
-WIDTHS = (31, 2, 4, 7, 5, 5, 5, 5, 4, 6, 5, 6, 0, 0)
+WIDTHS = (36, 5, 7, 7, 5, 5, 5, 5, 4, 6, 5, 6, 0, 0)
 LONG = {"instructions": "insns", "faults": "faults", "syscalls": "calls"}
 
 
 def budget(row):
+    if "bytes" in row:
+        return f"{row['bytes']} bytes" + (f" <={row['budget']['bytes']}" if row["budget"] else "")
     if not row["budget"]:
         return ""
     return " ".join(f"{LONG.get(name, name)}<={most}" for name, most in row["budget"].items())
@@ -35,11 +37,14 @@ def line(row, ratio=""):
 
 def show(rows):
     """With how many times ours perf_event's instructions are"""
-    ours = {(row["case"], row["n"]): row["instructions"] for row in rows if row["who"] == "vpmc"}
-    print(formatted(HEAD))
+    cpu = None
+    ours = {(row["cpu"], row["case"], row["n"]): row["instructions"] for row in rows if row["who"] == "vpmc"}
     for row in rows:
-        own = ours.get((row["case"], row["n"]))
-        ratio = f"{row['instructions'] / own:.1f}" if row["who"] != "vpmc" and own else ""
+        if row["cpu"] != cpu:
+            cpu = row["cpu"]
+            print(f"{cpu}:\n{formatted(HEAD)}")
+        own = ours.get((cpu, row["case"], row["n"]))
+        ratio = f"{row['instructions'] / own:.1f}" if row["who"] not in ("vpmc", "none") and own else ""
         print(line(row, ratio))
     budgets = [row["met"] for row in rows if row["met"] is not None]
     print(f"{sum(budgets)} of {len(budgets)} budgets met")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A function of two kernels, compared instruction by instruction on the path
-that is taken when no unlikely work is to be done."""
+"""What a kernel's code says: a function of two kernels, compared instruction by
+instruction on the path that is taken when no unlikely work is to be done; and
+where fork and exit look for counters."""
 
 import os
 import re
@@ -35,3 +36,49 @@ def difference(kernel, other, function):
     if not a or not b:
         return -1
     return abs(len(a) - len(b)) + sum(x != y for x, y in zip(a, b))
+
+
+def vpmc_offset(code):
+    """Where task_struct has the counters: do_exit() tests that before it calls us."""
+    jumps = {int(text.split()[1], 16): i for i, (_, text) in enumerate(code) if re.match(r"j\w+ +[0-9a-f]{16}", text)}
+    calls = [i for i, (_, text) in enumerate(code) if "<__vpmc_exit>" in text]
+    for i in calls:
+        for address, _ in code[max(0, i - 3):i + 1]:
+            before = code[max(0, jumps.get(address, 0) - 2):jumps.get(address, 0)]
+            for found in re.findall(r"0x[0-9a-f]+(?=\(%r)", " ".join(text for _, text in before)):
+                return found
+    return None
+
+
+def hook(code, i):
+    """The indices of one hook, which begins with an access to the pointer: what
+    is done with it, up to the branch."""
+    yield i
+    text = code[i][1]
+    if re.match(r"movq +\$", text):
+        return
+    register = text.rsplit("%", 1)[1] if text.startswith("mov") else None
+    for k in range(i + 1, min(i + 5, len(code))):
+        if code[k][1].startswith("j"):
+            yield k
+            return
+        if register and code[k][1].startswith(("test", "cmp")) and "%" + register in code[k][1]:
+            yield k
+
+
+def hooks(kernel):
+    """[(low, high)] addresses of the instructions that fork and exit execute for
+    threads without counters"""
+    vmlinux = os.path.join(os.path.dirname(kernel), "vmlinux")
+    functions = {name: instructions(vmlinux, name) for name in ("copy_process", "do_exit")}
+    offset = vpmc_offset(functions["do_exit"])
+    ranges = []
+    for code in functions.values():
+        first = [i for i, (_, text) in enumerate(code) if offset and f"{offset}(%r" in text and "lea" not in text]
+        for k in sorted({k for i in first for k in hook(code, i)}):
+            low, high = code[k][0], code[k + 1][0]
+            if ranges and ranges[-1][1] == low:
+                ranges[-1] = (ranges[-1][0], high)
+            else:
+                ranges.append((low, high))
+    return ranges

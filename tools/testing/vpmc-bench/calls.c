@@ -1,19 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: calls [hooks]
+ * usage: calls [hooks LOW HIGH...]
  *
- * Costs of system calls: those on counters, and fork, exec and exit with
- * counters and without. hooks: only the latter, without; for a kernel that has
- * no counters.
+ * Costs of system calls: those on counters, one's own and those of another
+ * thread, which sleeps; and fork, exec and exit with counters and without.
+ *
+ *   hooks	how many instructions a fork and an exit without counters execute
+ *		at these addresses
  *
  * Copyright (C) 2026 vpmc developers
  */
+#include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
 #include <sys/wait.h>
 
+#include <pmu-trigger.h>
+
 #include "cost.h"
+#include "partner.h"
 #include "who.h"
+
+/* A process is a hundred times as long as a call. */
+#define PROCESS_ROUNDS	300
 
 static struct cost cost;
 static struct counters counters;
@@ -26,27 +35,29 @@ static void measure_open(enum who who, unsigned int n)
 
 	cost.rounds = 0;
 	for (i = 0; i < ROUNDS / 10; i++) {
-		COST_OF(&cost, counters_open(&c, who, n, MODE_USER, 0));
+		COST_OF(&cost, counters_open(&c, who, n, &what_user));
 		counters_close(&c);
 	}
 	cost_print(&cost, "open", n, who_name[who]);
 }
 
-static void print(const char *name)
+static void print(const char *name, const char *more)
 {
-	cost_print(&cost, name, counters.n, who_name[counters.who]);
-	cost.rounds = 0;
+	char full[64];
+
+	snprintf(full, sizeof(full), "%s%s", name, more);
+	cost_print(&cost, full, counters.n, who_name[counters.who]);
 }
 
-#define MEASURE(name, prepare, code) do {				\
+#define MEASURE(name, more, nr, prepare, code) do {			\
 	int i_;								\
 									\
 	cost.rounds = 0;						\
-	for (i_ = 0; i_ < ROUNDS; i_++) {				\
+	for (i_ = 0; i_ < (nr); i_++) {					\
 		prepare;						\
 		COST_OF(&cost, code);					\
 	}								\
-	print(name);							\
+	print(name, more);						\
 } while (0)
 
 static void call(unsigned int nr, unsigned long arg)
@@ -55,40 +66,78 @@ static void call(unsigned int nr, unsigned long arg)
 		err(1, "ioctl %#x", nr);
 }
 
-static void vpmc_calls(unsigned int n)
+static void vpmc_calls(const char *whose)
 {
 	static struct vpmc_read sums;
 
-	counters_open(&counters, VPMC, n, MODE_USER, 0);
-	MEASURE("stop", call(VPMC_IOC_START, 0), call(VPMC_IOC_STOP, 0));
-	MEASURE("start", call(VPMC_IOC_STOP, 0), call(VPMC_IOC_START, 0));
-	MEASURE("clear", , call(VPMC_IOC_CLEAR, 0));
-	MEASURE("read", (sums.size = sizeof(sums), sums.flags = 0),
+	MEASURE("stop", whose, ROUNDS, call(VPMC_IOC_START, 0),
+		call(VPMC_IOC_STOP, 0));
+	MEASURE("start", whose, ROUNDS, call(VPMC_IOC_STOP, 0),
+		call(VPMC_IOC_START, 0));
+	MEASURE("clear", whose, ROUNDS, , call(VPMC_IOC_CLEAR, 0));
+	MEASURE("read", whose, ROUNDS,
+		(sums.size = sizeof(sums), sums.flags = 0),
 		ioctl(counters.fd[0], VPMC_IOC_READ, &sums));
-	counters_close(&counters);
 }
 
-static void perf_calls(unsigned int n)
+static void perf_calls(const char *whose)
 {
 	static uint64_t values[3 + MAX_N];
 
-	counters_open(&counters, PERF, n, MODE_USER, 0);
-	MEASURE("stop", call(PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP),
+	MEASURE("stop", whose, ROUNDS,
+		call(PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP),
 		call(PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP));
-	MEASURE("start", call(PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP),
+	MEASURE("start", whose, ROUNDS,
+		call(PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP),
 		call(PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP));
-	MEASURE("clear", , call(PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP));
-	MEASURE("read", , read(counters.fd[0], values, sizeof(values)));
-	counters_close(&counters);
+	MEASURE("clear", whose, ROUNDS, ,
+		call(PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP));
+	MEASURE("read", whose, ROUNDS, ,
+		read(counters.fd[0], values, sizeof(values)));
 }
 
-static pid_t forked(void)
+static void calls(const char *whose)
 {
-	pid_t pid = fork();
+	if (counters.who == VPMC)
+		vpmc_calls(whose);
+	else
+		perf_calls(whose);
+}
 
-	if (pid < 0)
-		err(1, "fork");
-	return pid;
+/* Another thread of this process: its descriptors are ours, too. */
+struct other {
+	enum who who;
+	unsigned int n;
+	int ready, end;
+};
+
+static void *other_thread(void *data)
+{
+	struct other *other = data;
+
+	be_alone(0);
+	counters_open(&counters, other->who, other->n, &what_user);
+	eventfd_post(other->ready, GO);
+	eventfd_take(other->end);
+	counters_close(&counters);
+	return NULL;
+}
+
+static void calls_of_other(enum who who, unsigned int n)
+{
+	struct other other = {
+		.who = who, .n = n, .ready = eventfd_new(), .end = eventfd_new(),
+	};
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, other_thread, &other))
+		errx(1, "pthread_create");
+	eventfd_take(other.ready);
+	calls("-other");
+	eventfd_post(other.end, END);
+	pthread_join(thread, NULL);
+	close(other.ready);
+	close(other.end);
 }
 
 /* A system call that does nothing, for scale */
@@ -97,27 +146,37 @@ static void nothing(void)
 	syscall(SYS_getppid);
 }
 
+static void *end_at_once(void *unused)
+{
+	return unused;
+}
+
 /*
  * This thread and its children are alone on the CPU, whose totals have all
  * that is done until a child is gone.
  */
-static void processes(const char *program)
+static void processes(const char *program, const char *more)
 {
+	pthread_t thread;
 	pid_t pid;
 
-	MEASURE("fork-exit", , ({
+	MEASURE("fork-exit", more, PROCESS_ROUNDS, , ({
 		pid = forked();
 		if (!pid)
 			_exit(0);
 		waitpid(pid, NULL, 0);
 	}));
-	MEASURE("fork-exec-exit", , ({
+	MEASURE("fork-exec-exit", more, PROCESS_ROUNDS, , ({
 		pid = forked();
 		if (!pid) {
 			execl(program, program, NULL);
 			_exit(1);
 		}
 		waitpid(pid, NULL, 0);
+	}));
+	MEASURE("thread-exit", more, PROCESS_ROUNDS, , ({
+		pthread_create(&thread, NULL, end_at_once, NULL);
+		pthread_join(thread, NULL);
 	}));
 }
 
@@ -128,13 +187,13 @@ static void measure_child(enum who who, unsigned int n)
 	int i;
 
 	cost.rounds = 0;
-	for (i = 0; i < ROUNDS; i++) {
+	for (i = 0; i < PROCESS_ROUNDS; i++) {
 		pid_t pid;
 
 		COST_OF(&cost, ({
 			pid = forked();
 			if (!pid) {
-				counters_open(&c, who, n, MODE_USER, 0);
+				counters_open(&c, who, n, &what_user);
 				_exit(0);
 			}
 			waitpid(pid, NULL, 0);
@@ -143,28 +202,96 @@ static void measure_child(enum who who, unsigned int n)
 	cost_print(&cost, "fork-open-exit", n, who_name[who]);
 }
 
+static void own_calls(enum who who, unsigned int n)
+{
+	if (who == NOBODY)
+		return;
+	measure_open(who, n);
+	counters_open(&counters, who, n, &what_user);
+	calls("");
+	counters_close(&counters);
+	calls_of_other(who, n);
+}
+
+static void own_processes(enum who who, unsigned int n)
+{
+	counters_open(&counters, who, n, &what_user);
+	processes("/add/tiny", "");
+}
+
+static void inheriting_processes(enum who who, unsigned int n)
+{
+	static const struct what inheriting = {
+		.modes = MODE_USER, .inherit = true,
+	};
+
+	counters_open(&counters, who, n, &inheriting);
+	processes("/add/tiny", "-inherit");
+}
+
+/* Each in a process of its own: what one leaves behind no other one has. */
+static void measure(enum who who, unsigned int n)
+{
+	static void (*const parts[])(enum who who, unsigned int n) = {
+		own_calls, own_processes, inheriting_processes, measure_child,
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		pid_t pid = fresh_process();
+
+		if (!pid) {
+			parts[i](who, n);
+			_exit(0);
+		}
+		wait_for(pid);
+	}
+}
+
+/* How much of a fork and an exit is at the addresses. */
+static void hooks(char **address)
+{
+	unsigned int nr = 0;
+	int i;
+
+	for (; address[0] && address[1]; address += 2)
+		if (pmu_trigger_range(nr++, strtoul(address[0], NULL, 16),
+				      strtoul(address[1], NULL, 16)))
+			errx(1, "trigger");
+	if (!nr || pmu_trigger_arm(0, 1ULL << 62, PMU_TRIGGER_HOLD))
+		errx(1, "trigger");
+	for (i = 0; i < PROCESS_ROUNDS; i++) {
+		struct totals zero = {}, t = {};
+		uint64_t before = pmu_trigger_status().count;
+		pid_t pid = forked();
+
+		if (!pid)
+			_exit(0);
+		waitpid(pid, NULL, 0);
+		t.event[PMU_TEST_CYCLES][KERNEL_MODE] =
+			pmu_trigger_status().count - before;
+		t.event[PMU_TEST_CYCLES][USER_MODE] = OWN_INSTRUCTIONS;
+		cost_add(&cost, &zero, &t, 0);
+	}
+	pmu_trigger_disarm();
+	cost_print(&cost, "fork-exit-hooks", 0, "vpmc");
+}
+
 int main(int argc, char **argv)
 {
-	static const unsigned int sizes[] = { 1, 2, 4, 7 };
-	bool hooks = argc > 1 && !strcmp(argv[1], "hooks");
 	enum who who;
 	unsigned int i;
 
 	be_alone(0);
-	MEASURE("syscall", , nothing());
-	processes("/add/tiny");
-	for (who = VPMC; who <= last_who() && !hooks; who++) {
-		for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-			measure_open(who, sizes[i]);
-			if (who == VPMC)
-				vpmc_calls(sizes[i]);
-			else
-				perf_calls(sizes[i]);
-			counters_open(&counters, who, sizes[i], MODE_USER, 0);
-			processes("/add/tiny");
-			counters_close(&counters);
-			measure_child(who, sizes[i]);
-		}
+	if (argc > 2 && !strcmp(argv[1], "hooks")) {
+		hooks(argv + 2);
+		return 0;
 	}
+	who_init();
+	MEASURE("syscall", "", ROUNDS, , nothing());
+	measure(NOBODY, 0);
+	for (who = VPMC; who <= last_who(); who++)
+		for (i = 0; i < NR_SIZES; i++)
+			measure(who, sizes[i]);
 	return 0;
 }

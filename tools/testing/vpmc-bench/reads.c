@@ -42,6 +42,7 @@ static void inline_##n(void)						\
 INLINE(1)
 INLINE(2)
 INLINE(4)
+INLINE(6)
 INLINE(7)
 
 static void call_any(void)
@@ -99,7 +100,6 @@ static void measure(const char *name, void (*reader)(void))
 	cost_print(&cost, name, counters.n, who_name[counters.who]);
 }
 
-static struct cost in_handler;
 static void (*handler_reader)(void);
 
 static void handler(int number)
@@ -117,8 +117,7 @@ static void measure_in_handler(void (*reader)(void))
 	cost.rounds = 0;
 	for (i = 0; i < ROUNDS; i++)
 		raise(SIGUSR1);
-	in_handler = cost;
-	cost_print(&in_handler, "read-in-handler", counters.n,
+	cost_print(&cost, "read-in-handler", counters.n,
 		   who_name[counters.who]);
 }
 
@@ -128,12 +127,12 @@ static void measure_first(enum who who, unsigned int n, void (*reader)(void))
 	unsigned int i;
 
 	/* the code and everything else has been touched before */
-	counters_open(&counters, who, n, MODE_USER, 0);
+	counters_open(&counters, who, n, &what_user);
 	reader();
 	counters_close(&counters);
 	cost.rounds = 0;
 	for (i = 0; i < 20 && !cost.rounds; i++) {
-		counters_open(&counters, who, n, MODE_USER, 0);
+		counters_open(&counters, who, n, &what_user);
 		reader();
 		if (cost.rounds)
 			cost_print(&cost, "read-first", n, who_name[who]);
@@ -141,35 +140,43 @@ static void measure_first(enum who who, unsigned int n, void (*reader)(void))
 	}
 }
 
+static void (*const inline_of[MAX_N + 1])(void) = {
+	[1] = inline_1, [2] = inline_2, [4] = inline_4, [6] = inline_6,
+	[7] = inline_7,
+};
+
+static void vpmc_reads(unsigned int n)
+{
+	counters_open(&counters, VPMC, n, &what_user);
+	measure("read-inline", inline_of[n]);
+	measure("read-call", call_any);
+	measure("read-ioctl", vpmc_read_ioctl);
+	measure_in_handler(inline_of[n]);
+	counters_close(&counters);
+	measure_first(VPMC, n, inline_of[n]);
+}
+
+static void perf_reads(unsigned int n)
+{
+	counters_open(&counters, PERF, n, &what_user);
+	measure("read-call", perf_self);
+	measure("read-ioctl", perf_group);
+	measure_in_handler(perf_self);
+	counters_close(&counters);
+	measure_first(PERF, n, perf_self);
+}
+
 int main(void)
 {
-	static const struct {
-		unsigned int n;
-		void (*read_inline)(void);
-	} size[] = {
-		{ 1, inline_1 }, { 2, inline_2 }, { 4, inline_4 }, { 7, inline_7 },
-	};
 	unsigned int i;
 
 	be_alone(0);
+	who_init();
 	measure("empty", empty);
-	for (i = 0; i < sizeof(size) / sizeof(size[0]); i++) {
-		counters_open(&counters, VPMC, size[i].n, MODE_USER, 0);
-		measure("read-inline", size[i].read_inline);
-		measure("read-call", call_any);
-		measure("read-ioctl", vpmc_read_ioctl);
-		measure_in_handler(size[i].read_inline);
-		counters_close(&counters);
-		measure_first(VPMC, size[i].n, size[i].read_inline);
-		if (last_who() != PERF)
-			continue;
-
-		counters_open(&counters, PERF, size[i].n, MODE_USER, 0);
-		measure("read-call", perf_self);
-		measure("read-ioctl", perf_group);
-		measure_in_handler(perf_self);
-		counters_close(&counters);
-		measure_first(PERF, size[i].n, perf_self);
+	for (i = 0; i < NR_SIZES; i++) {
+		vpmc_reads(sizes[i]);
+		if (last_who() == PERF)
+			perf_reads(sizes[i]);
 	}
 	return 0;
 }

@@ -2,9 +2,9 @@
 /*
  * usage: switches monitored | unmonitored | elsewhere
  *
- * Costs of switches: one thread wakes another through a pipe and waits for its
- * answer, both on one CPU, a thousand times. What the counters add is the
- * difference to the same two threads without counters.
+ * Costs of switches: one thread wakes another one and waits for its answer, both
+ * on one CPU, a thousand times. What the counters add is the difference to the
+ * same two threads without counters.
  *
  *   monitored		with counters, and without
  *   unmonitored	without
@@ -13,15 +13,12 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
-#include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <termios.h>
 #include <time.h>
 
 #include "cost.h"
+#include "partner.h"
 #include "who.h"
 
 /* What is in between */
@@ -34,99 +31,36 @@ struct variant {
 	const char *name;
 	enum between between;
 	enum other other;
-	uint64_t modes;
+	struct what what;
 };
+
+#define USER_ALONE	{ .modes = MODE_USER }
+#define BOTH_MODES	{ .modes = MODE_USER | MODE_KERNEL }
+/* A period that no counter gets through. */
+#define OVERFLOWING	{ .modes = MODE_USER, .period = 1ULL << 40 }
 
 static const struct variant variants[] = {
-	{ "same-mm-same", THREAD, SAME, MODE_USER },
-	{ "same-mm-other", THREAD, DIFFERENT, MODE_USER },
-	{ "same-mm-unmonitored", THREAD, WITHOUT, MODE_USER },
-	{ "other-mm-same", PROCESS, SAME, MODE_USER },
-	{ "other-mm-other", PROCESS, DIFFERENT, MODE_USER },
-	{ "other-mm-unmonitored", PROCESS, WITHOUT, MODE_USER },
-	{ "idle", IDLE, WITHOUT, MODE_USER },
-	{ "kthread", WORKER, WITHOUT, MODE_USER },
-	{ "same-mm-same-kernel", THREAD, SAME, MODE_USER | MODE_KERNEL },
-	{ "idle-kernel", IDLE, WITHOUT, MODE_USER | MODE_KERNEL },
+	{ "same-mm-same", THREAD, SAME, USER_ALONE },
+	{ "same-mm-other", THREAD, DIFFERENT, USER_ALONE },
+	{ "same-mm-unmonitored", THREAD, WITHOUT, USER_ALONE },
+	{ "other-mm-same", PROCESS, SAME, USER_ALONE },
+	{ "other-mm-other", PROCESS, DIFFERENT, USER_ALONE },
+	{ "other-mm-unmonitored", PROCESS, WITHOUT, USER_ALONE },
+	{ "idle", IDLE, WITHOUT, USER_ALONE },
+	{ "kthread", WORKER, WITHOUT, USER_ALONE },
+	{ "same-mm-same-kernel", THREAD, SAME, BOTH_MODES },
+	{ "idle-kernel", IDLE, WITHOUT, BOTH_MODES },
+	{ "same-mm-same-overflow", THREAD, SAME, OVERFLOWING },
+	{ "other-mm-unmonitored-overflow", PROCESS, WITHOUT, OVERFLOWING },
+	{ "idle-overflow", IDLE, WITHOUT, OVERFLOWING },
 };
 
-/* The other one. */
-struct partner {
-	enum who who;
-	unsigned int n, shift;
-	uint64_t modes;
-	int to[2], from[2];
-	pthread_t thread;
-	pid_t pid;
-};
+/* Shared with the processes that measure. */
+static struct cost *cost;
 
-static struct cost cost;
-
-static void answer(struct partner *p)
-{
-	struct counters counters = {};
-	char byte;
-
-	be_alone(0);
-	counters_open(&counters, p->who, p->n, p->modes, p->shift);
-	while (read(p->to[0], &byte, 1) == 1 && byte)
-		if (write(p->from[1], &byte, 1) != 1)
-			break;
-	counters_close(&counters);
-}
-
-static void *answer_thread(void *partner)
-{
-	answer(partner);
-	return NULL;
-}
-
-static void partner_start(struct partner *p, enum between between)
-{
-	if (pipe(p->to) || pipe(p->from))
-		err(1, "pipe");
-	p->pid = 0;
-	if (between == PROCESS) {
-		p->pid = fork();
-		if (p->pid < 0)
-			err(1, "fork");
-		if (!p->pid) {
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			answer(p);
-			_exit(0);
-		}
-	} else if (pthread_create(&p->thread, NULL, answer_thread, p)) {
-		errx(1, "pthread_create");
-	}
-}
-
-static void partner_stop(struct partner *p)
-{
-	char byte = 0;
-
-	if (write(p->to[1], &byte, 1) != 1)
-		err(1, "write");
-	if (p->pid)
-		waitpid(p->pid, NULL, 0);
-	else
-		pthread_join(p->thread, NULL);
-	close(p->to[0]);
-	close(p->to[1]);
-	close(p->from[0]);
-	close(p->from[1]);
-}
-
-static void rounds_of_pipes(struct partner *p, int rounds)
-{
-	char byte = 1;
-	int i;
-
-	for (i = 0; i < rounds; i++)
-		COST_OF(&cost,
-			if (write(p->to[1], &byte, 1) != 1 ||
-			    read(p->from[0], &byte, 1) != 1)
-				err(1, "pipe"));
-}
+/* The cheapest round of all processes that measure a case is what counts. */
+#define PROCESSES		12
+#define ROUNDS_OF_PROCESS	(ROUNDS / PROCESSES + 10)
 
 /* A timer's interrupt ends each sleep. */
 static void rounds_of_sleep(void)
@@ -135,11 +69,11 @@ static void rounds_of_sleep(void)
 	struct totals begin, end;
 	int i;
 
-	for (i = 0; i < ROUNDS + 10; i++) {
+	for (i = 0; i < ROUNDS_OF_PROCESS; i++) {
 		totals_begin(&begin);
 		nanosleep(&ts, NULL);
 		totals_end(&end);
-		cost_add(&cost, &begin, &end, 1);
+		cost_add(cost, &begin, &end, 1);
 	}
 }
 
@@ -157,8 +91,8 @@ static void rounds_of_work(void)
 		err(1, "terminal");
 	cfmakeraw(&raw);
 	tcsetattr(slave, TCSANOW, &raw);
-	for (i = 0; i < ROUNDS + 10; i++)
-		COST_OF(&cost,
+	for (i = 0; i < ROUNDS_OF_PROCESS; i++)
+		COST_OF(cost,
 			if (write(master, &byte, 1) != 1 ||
 			    read(slave, &byte, 1) != 1)
 				err(1, "terminal"));
@@ -166,39 +100,21 @@ static void rounds_of_work(void)
 	close(master);
 }
 
-/*
- * What was made before has traces: each process has another ASID, for instance,
- * and the kernel looks for it in a loop. The cheapest of several partners is the
- * same in any kernel.
- */
-#define PARTNERS	12
-
-static void measure_partners(struct partner *p, enum between between)
-{
-	int i;
-
-	for (i = 0; i < PARTNERS; i++) {
-		partner_start(p, between);
-		rounds_of_pipes(p, ROUNDS / PARTNERS + 10);
-		partner_stop(p);
-	}
-}
-
-static void measure(const struct variant *v, enum who who, unsigned int n)
+static void measure_once(const struct variant *v, enum who who, unsigned int n)
 {
 	struct partner partner = {
+		.process = v->between == PROCESS,
 		.who = v->other == WITHOUT ? NOBODY : who, .n = n,
-		.shift = v->other == DIFFERENT, .modes = v->modes,
+		.what = v->what,
 	};
 	struct counters counters = {};
-	char name[64];
 
-	cost.rounds = 0;
-	counters_open(&counters, who, n, v->modes, 0);
+	partner.what.shift = v->other == DIFFERENT;
+	counters_open(&counters, who, n, &v->what);
 	switch (v->between) {
 	case THREAD:
 	case PROCESS:
-		measure_partners(&partner, v->between);
+		partner_rounds(&partner, ROUNDS_OF_PROCESS, cost);
 		break;
 	case IDLE:
 		rounds_of_sleep();
@@ -208,8 +124,32 @@ static void measure(const struct variant *v, enum who who, unsigned int n)
 		break;
 	}
 	counters_close(&counters);
+}
+
+static void measure(const struct variant *v, enum who who, unsigned int n)
+{
+	int i;
+
+	cost->rounds = 0;
+	for (i = 0; i < PROCESSES; i++) {
+		pid_t pid = fresh_process();
+
+		if (!pid) {
+			measure_once(v, who, n);
+			_exit(0);
+		}
+		wait_for(pid);
+	}
+}
+
+static void measure_and_print(const struct variant *v, enum who who,
+			      unsigned int n)
+{
+	char name[64];
+
+	measure(v, who, n);
 	snprintf(name, sizeof(name), "switch-%s", v->name);
-	cost_print(&cost, name, n, who_name[who]);
+	cost_print(cost, name, n, who_name[who]);
 }
 
 /*
@@ -218,36 +158,32 @@ static void measure(const struct variant *v, enum who who, unsigned int n)
  */
 static void monitored(void)
 {
-	static const unsigned int sizes[] = { 1, 2, 4, 7 };
 	const unsigned int nr = sizeof(variants) / sizeof(variants[0]);
 	enum who who;
 	unsigned int i, k;
 
 	for (i = 0; i < nr; i++)
-		measure(&variants[i], NOBODY, 0);
+		measure_and_print(&variants[i], NOBODY, 0);
 	for (who = VPMC; who <= last_who(); who++)
 		for (i = 0; i < nr; i++)
-			for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++)
-				measure(&variants[i], who, sizes[k]);
+			for (k = 0; k < NR_SIZES; k++)
+				measure_and_print(&variants[i], who, sizes[k]);
 }
 
 static void unmonitored(const char *situation)
 {
 	static const struct variant pairs[] = {
-		{ "", THREAD, WITHOUT, MODE_USER },
-		{ "", PROCESS, WITHOUT, MODE_USER },
+		{ "same-mm", THREAD, WITHOUT, USER_ALONE },
+		{ "other-mm", PROCESS, WITHOUT, USER_ALONE },
 	};
-	static const char *const names[] = { "same-mm", "other-mm" };
 	int i;
 
 	for (i = 0; i < 2; i++) {
-		struct partner partner = { .who = NOBODY };
 		char name[64];
 
-		cost.rounds = 0;
-		measure_partners(&partner, pairs[i].between);
-		snprintf(name, sizeof(name), "unmonitored-%s", names[i]);
-		cost_print(&cost, name, 0, situation);
+		measure(&pairs[i], NOBODY, 0);
+		snprintf(name, sizeof(name), "unmonitored-%s", pairs[i].name);
+		cost_print(cost, name, 0, situation);
 	}
 }
 
@@ -262,13 +198,11 @@ static void elsewhere(void)
 	if (pipe(ready))
 		err(1, "pipe");
 	for (cpu = 0; cpu < 2; cpu++) {
-		pid[cpu] = fork();
-		if (pid[cpu] < 0)
-			err(1, "fork");
+		pid[cpu] = forked();
 		if (pid[cpu])
 			continue;
 		pin(cpu);
-		counters_open(&counters, VPMC, 4, MODE_USER, 0);
+		counters_open(&counters, VPMC, 4, &what_user);
 		if (write(ready[1], &byte, 1) != 1)
 			err(1, "write");
 		while (cpu)
@@ -290,6 +224,11 @@ int main(int argc, char **argv)
 {
 	if (argc != 2)
 		errx(2, "usage: switches monitored | unmonitored | elsewhere");
+	cost = mmap(NULL, sizeof(*cost), PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (cost == MAP_FAILED)
+		err(1, "mmap");
+	who_init();
 	if (!strcmp(argv[1], "elsewhere")) {
 		elsewhere();
 		return 0;

@@ -10,6 +10,7 @@
 #include <err.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -29,15 +30,44 @@ enum who { NOBODY, VPMC, PERF };
 
 static const char *const who_name[] = { "none", "vpmc", "perf" };
 
-/* Four programmable counters, then three fixed ones. */
-static const struct {
+/*
+ * What is counted, and how.
+ * @shift:	Other events, for another selection.
+ * @period:	Of every counter; 0: none.
+ * @inherit:	Threads and processes to come have the same.
+ */
+struct what {
+	uint64_t modes;
+	unsigned int shift;
+	uint64_t period;
+	bool inherit;
+};
+
+static const struct what what_user = { .modes = MODE_USER };
+
+struct event {
 	uint32_t event;
 	uint32_t index;
-} events[MAX_N] = {
+};
+
+/* Four programmable counters, then three fixed ones. */
+static const struct event intel_events[MAX_N] = {
 	{ 0x00c4, 0 }, { 0x09f0, 1 }, { 0x0af0, 2 }, { 0x0bf0, 3 },
 	{ 0x00c0, VPMC_RDPMC_FIXED }, { 0x003c, VPMC_RDPMC_FIXED + 1 },
 	{ 0x0300, VPMC_RDPMC_FIXED + 2 },
 };
+
+/* Six counters that count any event. */
+static const struct event amd_events[MAX_N] = {
+	{ 0x00c2, 0 }, { 0x00c0, 1 }, { 0x0076, 2 }, { 0x00c3, 3 },
+	{ 0x00c4, 4 }, { 0x00c5, 5 },
+};
+
+static const struct event *events = intel_events;
+
+/* How many counters a set has in turn: the last one is what the PMU has. */
+static unsigned int sizes[] = { 1, 2, 4, 7 };
+#define NR_SIZES	(sizeof(sizes) / sizeof(sizes[0]))
 
 /*
  * A thread's counters.
@@ -66,44 +96,64 @@ static inline int vpmc_open(void)
 	return fd;
 }
 
-/* @shift: other events, for another selection. */
-static inline void vpmc_control(int fd, unsigned int n, uint64_t modes,
-				unsigned int shift, unsigned int flags)
+/* Which events there are on this machine, if it has vpmc. */
+static inline void who_init(void)
+{
+	struct vpmc_info info = { .size = sizeof(info) };
+	int fd = open("/proc/thread-self/perfctr", O_RDONLY);
+
+	if (fd < 0)
+		return;
+	if (ioctl(fd, VPMC_IOC_INFO, &info))
+		err(1, "INFO");
+	close(fd);
+	if (info.kind == VPMC_KIND_AMD)
+		events = amd_events;
+	sizes[NR_SIZES - 1] = info.nr_gp + info.nr_fixed;
+}
+
+static inline uint32_t event_of(unsigned int i, const struct what *what)
+{
+	return events[i < 4 ? (i + what->shift) % 4 : i].event;
+}
+
+static inline void vpmc_control(int fd, unsigned int n, const struct what *what)
 {
 	struct vpmc_control control = {
-		.size = sizeof(control), .flags = flags, .nr_counters = n,
+		.size = sizeof(control), .nr_counters = n,
+		.flags = what->inherit ? VPMC_CONTROL_INHERIT_THREADS |
+			 VPMC_CONTROL_INHERIT_PROCESSES : 0,
 	};
 	unsigned int i;
 
 	for (i = 0; i < n; i++) {
-		control.counter[i].evtsel = events[i].event | modes;
+		control.counter[i].evtsel = event_of(i, what) | what->modes;
 		control.counter[i].index = events[i].index;
-		if (i < 4)
-			control.counter[i].evtsel =
-				events[(i + shift) % 4].event | modes;
+		control.counter[i].period = what->period;
 	}
 	if (ioctl(fd, VPMC_IOC_CONTROL, &control))
 		err(1, "CONTROL of %u counters: counter %u, reason %u", n,
 		    control.bad_counter, control.reason);
 }
 
-static inline int perf_open(unsigned int i, uint64_t modes, unsigned int shift,
-			    int leader, bool disabled)
+/* An inherited event cannot be read as one of a group. */
+static inline int perf_open(unsigned int i, const struct what *what, int leader)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_RAW, .size = sizeof(attr),
-		.config = events[i < 4 ? (i + shift) % 4 : i].event,
-		.disabled = disabled && leader < 0,
-		.exclude_user = !(modes & MODE_USER),
-		.exclude_kernel = !(modes & MODE_KERNEL),
-		.exclude_hv = 1, .read_format = PERF_FORMAT_GROUP |
+		.config = event_of(i, what),
+		.exclude_user = !(what->modes & MODE_USER),
+		.exclude_kernel = !(what->modes & MODE_KERNEL),
+		.exclude_hv = 1, .inherit = what->inherit,
+		.sample_period = what->period,
+		.read_format = (what->inherit ? 0 : PERF_FORMAT_GROUP) |
 			PERF_FORMAT_TOTAL_TIME_ENABLED |
 			PERF_FORMAT_TOTAL_TIME_RUNNING,
 	};
 	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, leader, 0);
 
 	if (fd < 0)
-		err(1, "perf_event_open of event %#x", events[i].event);
+		err(1, "perf_event_open of event %#llx", attr.config);
 	return fd;
 }
 
@@ -116,20 +166,9 @@ static inline void *map_page(int fd)
 	return page;
 }
 
-static inline void perf_open_group(struct counters *c, uint64_t modes,
-				   unsigned int shift, bool disabled)
-{
-	unsigned int i;
-
-	for (i = 0; i < c->n; i++)
-		c->fd[i] = perf_open(i, modes, shift, i ? c->fd[0] : -1,
-				     disabled);
-}
-
 /* Everything as a program does it that wants fast reads of its counters. */
 static inline void counters_open(struct counters *c, enum who who,
-				 unsigned int n, uint64_t modes,
-				 unsigned int shift)
+				 unsigned int n, const struct what *what)
 {
 	unsigned int i;
 
@@ -140,11 +179,12 @@ static inline void counters_open(struct counters *c, enum who who,
 		break;
 	case VPMC:
 		c->fd[0] = vpmc_open();
-		vpmc_control(c->fd[0], n, modes, shift, 0);
+		vpmc_control(c->fd[0], n, what);
 		c->map[0] = map_page(c->fd[0]);
 		break;
 	case PERF:
-		perf_open_group(c, modes, shift, false);
+		for (i = 0; i < n; i++)
+			c->fd[i] = perf_open(i, what, i ? c->fd[0] : -1);
 		for (i = 0; i < n; i++)
 			c->map[i] = map_page(c->fd[i]);
 		break;

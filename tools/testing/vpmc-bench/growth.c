@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * usage: growth threads|processes N
+ *
+ * What counters cost while so many threads have some: all of them wait. First
+ * without counters, then as heirs of a set of four.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "cost.h"
+#include "partner.h"
+#include "who.h"
+
+#define COUNTERS	4
+#define FEW_ROUNDS	100
+#define STACK		16384
+
+static const struct what inheriting = { .modes = MODE_USER, .inherit = true };
+static struct cost cost;
+static bool of_processes;
+static unsigned int number;
+static int ready, end;
+
+/* Until all are to end. */
+static void wait_for_end(void)
+{
+	eventfd_post(ready, GO);
+	eventfd_take(end);
+}
+
+static void *waiting_thread(void *unused)
+{
+	wait_for_end();
+	return unused;
+}
+
+static void *ending_thread(void *unused)
+{
+	return unused;
+}
+
+static pthread_t new_thread(void *(*start)(void *))
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK);
+	if (pthread_create(&thread, &attr, start, NULL))
+		errx(1, "pthread_create");
+	pthread_attr_destroy(&attr);
+	return thread;
+}
+
+static void create_all(pthread_t *thread)
+{
+	unsigned int i;
+
+	for (i = 0; i < number; i++) {
+		if (!of_processes) {
+			thread[i] = new_thread(waiting_thread);
+		} else if (!forked()) {
+			wait_for_end();
+			_exit(0);
+		}
+		eventfd_take(ready);
+	}
+}
+
+static void end_all(const pthread_t *thread)
+{
+	unsigned int i;
+
+	for (i = 0; i < number; i++)
+		eventfd_post(end, 1);
+	for (i = 0; i < number; i++) {
+		if (!of_processes)
+			pthread_join(thread[i], NULL);
+		else if (wait(NULL) < 0)
+			err(1, "wait");
+	}
+}
+
+/* One more, which ends at once */
+static void create_and_end(void)
+{
+	pid_t pid;
+
+	if (!of_processes) {
+		pthread_join(new_thread(ending_thread), NULL);
+		return;
+	}
+	pid = forked();
+	if (!pid)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+}
+
+static void print(const char *what, enum who who)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "growth-%s-%s",
+		 of_processes ? "processes" : "threads", what);
+	cost_print(&cost, name, number, who_name[who]);
+	cost.rounds = 0;
+}
+
+static long free_memory(void)
+{
+	FILE *file = fopen("/proc/meminfo", "r");
+	char line[256];
+	long kb = -1;
+
+	if (!file)
+		err(1, "/proc/meminfo");
+	while (kb < 0 && fgets(line, sizeof(line), file))
+		sscanf(line, "MemFree: %ld kB", &kb);
+	fclose(file);
+	if (kb < 0)
+		errx(1, "/proc/meminfo says nothing of free memory");
+	return kb * 1024;
+}
+
+static void read_tree(int fd)
+{
+	static struct vpmc_read sums;
+	int i;
+
+	for (i = 0; i < FEW_ROUNDS / 10; i++) {
+		sums.size = sizeof(sums);
+		sums.flags = VPMC_READ_LIVING | VPMC_READ_FINISHED;
+		COST_OF(&cost, ioctl(fd, VPMC_IOC_READ, &sums));
+	}
+	if (sums.living != number)
+		errx(1, "READ found %u living", sums.living);
+	print("read-tree", VPMC);
+}
+
+static void measure(enum who who)
+{
+	struct counters counters = {};
+	struct partner partner = { .process = of_processes };
+	pthread_t *thread = calloc(number, sizeof(*thread));
+	long before;
+	int i;
+
+	counters_open(&counters, who, COUNTERS, &inheriting);
+	/* what the first ones alone need */
+	create_and_end();
+	partner_rounds(&partner, 2, &cost);
+	cost.rounds = 0;
+	usleep(20000);
+	before = free_memory();
+	create_all(thread);
+	usleep(20000);
+	printf("raw case=growth-%s-memory n=%u who=%s rounds=1 bytes=%ld\n",
+	       of_processes ? "processes" : "threads", number, who_name[who],
+	       before - free_memory());
+	partner_rounds(&partner, FEW_ROUNDS, &cost);
+	print("switch", who);
+	for (i = 0; i < FEW_ROUNDS; i++)
+		COST_OF(&cost, create_and_end());
+	print("create-exit", who);
+	if (who == VPMC)
+		read_tree(counters.fd[0]);
+	end_all(thread);
+	counters_close(&counters);
+	free(thread);
+}
+
+int main(int argc, char **argv)
+{
+	enum who who;
+
+	if (argc != 3)
+		errx(2, "usage: growth threads|processes N");
+	of_processes = !strcmp(argv[1], "processes");
+	number = strtoul(argv[2], NULL, 10);
+	be_alone(0);
+	who_init();
+	ready = eventfd_new();
+	end = eventfd(0, EFD_SEMAPHORE);
+	for (who = NOBODY; who <= VPMC; who++) {
+		pid_t pid = fresh_process();
+
+		if (!pid) {
+			measure(who);
+			_exit(0);
+		}
+		wait_for(pid);
+	}
+	return 0;
+}

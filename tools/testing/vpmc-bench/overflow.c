@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * usage: overflow
+ *
+ * Costs of an overflow: what the kernel executes from the instruction in user
+ * mode that was interrupted to the first one of the signal's handler.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <signal.h>
+
+#include "cost.h"
+#include "who.h"
+
+#define PERIOD	5000
+
+static struct cost cost;
+static struct totals begin, end;
+static volatile sig_atomic_t handled;
+
+/*
+ * Its own instructions are user mode's. Only the kernel's are of interest.
+ */
+static void handler(int number)
+{
+	totals_end(&end);
+	handled = number;
+}
+
+static void vpmc_program(struct counters *c, unsigned int n)
+{
+	struct vpmc_control control = {
+		.size = sizeof(control), .nr_counters = n, .signal = SIGUSR1,
+		.flags = VPMC_CONTROL_STOPPED,
+	};
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		control.counter[i].evtsel = event_of(i, &what_user) | MODE_USER;
+		control.counter[i].index = events[i].index;
+	}
+	control.counter[0].period = PERIOD;
+	if (ioctl(c->fd[0], VPMC_IOC_CONTROL, &control))
+		err(1, "CONTROL with a period");
+}
+
+static void perf_program(struct counters *c, unsigned int n)
+{
+	struct f_owner_ex owner = { F_OWNER_TID, syscall(SYS_gettid) };
+	struct what what = what_user;
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		what.period = i ? 0 : PERIOD;
+		c->fd[i] = perf_open(i, &what, i ? c->fd[0] : -1);
+	}
+	if (fcntl(c->fd[0], F_SETFL, O_ASYNC) ||
+	    fcntl(c->fd[0], F_SETSIG, SIGUSR1) ||
+	    fcntl(c->fd[0], F_SETOWN_EX, &owner))
+		err(1, "fcntl");
+}
+
+/* More interrupts than the PMU's belong to it: a signal may be sent by another. */
+static void measure(enum who who, unsigned int n)
+{
+	struct counters c = { .who = who, .n = n };
+	unsigned int request = who == VPMC ? VPMC_IOC_START :
+					     PERF_EVENT_IOC_REFRESH;
+	int i;
+
+	if (who == VPMC) {
+		c.fd[0] = vpmc_open();
+		vpmc_program(&c, n);
+	} else {
+		perf_program(&c, n);
+	}
+	cost.rounds = 0;
+	for (i = 0; i < ROUNDS / 10; i++) {
+		handled = 0;
+		if (ioctl(c.fd[0], request, who == PERF))
+			err(1, "ioctl %#x", request);
+		if (who == VPMC)
+			request = VPMC_IOC_RESUME;
+		totals_begin(&begin);
+		while (!handled)
+			;
+		begin.event[PMU_TEST_CYCLES][USER_MODE] =
+			end.event[PMU_TEST_CYCLES][USER_MODE] - OWN_INSTRUCTIONS;
+		begin.event[PMU_TEST_REP_PASSES][USER_MODE] =
+			end.event[PMU_TEST_REP_PASSES][USER_MODE];
+		cost_add(&cost, &begin, &end,
+			 both_modes(&end, PMU_TEST_INTERRUPTS) -
+			 both_modes(&begin, PMU_TEST_INTERRUPTS));
+	}
+	cost_print(&cost, "overflow-to-handler", n, who_name[who]);
+	counters_close(&c);
+}
+
+int main(void)
+{
+	enum who who;
+	unsigned int i;
+
+	be_alone(0);
+	who_init();
+	signal(SIGUSR1, handler);
+	for (who = VPMC; who <= last_who(); who++)
+		for (i = 0; i < NR_SIZES; i++)
+			measure(who, sizes[i]);
+	return 0;
+}
