@@ -14,6 +14,7 @@
 #define COUNTERS	4
 #define FEW_ROUNDS	100
 #define STACK		16384
+#define MUCH		(64 << 20)
 
 static const struct what inheriting = { .modes = MODE_USER, .inherit = true };
 static struct cost cost;
@@ -106,6 +107,25 @@ static void print(const char *what, enum who who)
 	cost.rounds = 0;
 }
 
+/* Else a CPU keeps what was freed, as much as it likes, and it is not free. */
+static void keep_no_pages(void)
+{
+	static const char fraction[] = "1000000";
+	int fd = open("/proc/sys/vm/percpu_pagelist_high_fraction", O_WRONLY);
+
+	void *much;
+
+	if (fd < 0 || write(fd, fraction, sizeof(fraction) - 1) < 0)
+		err(1, "vm.percpu_pagelist_high_fraction");
+	close(fd);
+	/* and what it has comes out */
+	much = mmap(NULL, MUCH, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (much == MAP_FAILED)
+		err(1, "mmap");
+	munmap(much, MUCH);
+}
+
 static long free_memory(void)
 {
 	FILE *file = fopen("/proc/meminfo", "r");
@@ -179,6 +199,7 @@ int main(int argc, char **argv)
 	number = strtoul(argv[2], NULL, 10);
 	be_alone(0);
 	who_init();
+	keep_no_pages();
 	ready = eventfd_new();
 	end = eventfd(0, EFD_SEMAPHORE);
 	for (who = NOBODY; who <= VPMC; who++) {

@@ -185,7 +185,8 @@ static inline void counters_open(struct counters *c, enum who who,
 	case PERF:
 		for (i = 0; i < n; i++)
 			c->fd[i] = perf_open(i, what, i ? c->fd[0] : -1);
-		for (i = 0; i < n; i++)
+		/* inherited events have no pages */
+		for (i = 0; i < n && !what->inherit; i++)
 			c->map[i] = map_page(c->fd[i]);
 		break;
 	}
