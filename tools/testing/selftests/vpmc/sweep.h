@@ -62,6 +62,7 @@ struct urgent {
 	pid_t pid;		/* if it is a process */
 	bool is_thread;
 	pthread_t thread;	/* if it is one */
+	volatile bool ready;	/* it has its set, and the CPU */
 	int sleep, wake;	/* ends of its pipe */
 	uint64_t wakes;
 };
@@ -161,6 +162,7 @@ static inline int urgent_body(struct urgent *urgent)
 
 	if (pin(0) || set_fifo(50) || set_open(&set, urgent->choice))
 		return 100;
+	urgent->ready = true;
 	n = set_measure(&set, code_serve, urgent->sleep, URGENT_TURNS);
 	if (read(urgent->sleep, &byte, 1) || n)
 		return 101;
@@ -169,7 +171,11 @@ static inline int urgent_body(struct urgent *urgent)
 
 static inline void *urgent_thread(void *arg)
 {
-	return (void *)(long)urgent_body(arg);
+	struct urgent *urgent = arg;
+	long err = urgent_body(urgent);
+
+	urgent->ready = true;
+	return (void *)err;
 }
 
 static inline int make_urgent(struct urgent *urgent,
@@ -183,6 +189,7 @@ static inline int make_urgent(struct urgent *urgent,
 	urgent->sleep = pipe_fd[0];
 	urgent->wake = pipe_fd[1];
 	urgent->wakes = 0;
+	urgent->ready = false;
 	return 0;
 }
 
@@ -206,13 +213,19 @@ static inline int start_urgent(struct urgent *urgent,
 	return pid < 0 ? -errno : 0;
 }
 
-/* A thread of this process. */
+/* A thread of this process. To be called on CPU 0. */
 static inline int start_urgent_thread(struct urgent *urgent,
 				      const struct choice *choice)
 {
+	int err = make_urgent(urgent, choice);
+
 	urgent->is_thread = true;
-	return make_urgent(urgent, choice) ?:
-	       -pthread_create(&urgent->thread, NULL, urgent_thread, urgent);
+	err = err ?: -pthread_create(&urgent->thread, NULL, urgent_thread,
+				     urgent);
+	/* It waits for its first byte before this one goes on. */
+	while (!err && !urgent->ready)
+		usleep(10);
+	return err;
 }
 
 /* In shared memory, with everything started; perhaps with no urgent thread. */

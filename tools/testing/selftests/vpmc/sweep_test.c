@@ -34,7 +34,8 @@ struct scenario {
 	struct code_count count;	/* what the sums say then */
 	struct code_count at[2];	/* counts up to the places of system calls */
 	bool any;			/* READ may say something else */
-	bool locks;			/* others wait until it is elsewhere */
+	bool locks;			/* others wait until it is elsewhere; */
+					/* in the switch for the run queue */
 	unsigned int without;		/* mask of disturbances */
 	struct sweep *s;
 };
@@ -174,6 +175,7 @@ TEST_F(sweep, sleep)
 {
 	const struct scenario scenario = {
 		.run = run_sleep,
+		.locks = true,
 		.without = 1 << START,
 		.count = BODY(CODE_SLEEP(1)),
 		.at = { HEAD(7, 0), HEAD(7, 0) },
@@ -212,6 +214,7 @@ TEST_F(sweep_yield, away_and_back)
 {
 	const struct scenario scenario = {
 		.run = run_yield,
+		.locks = true,
 		.count = BODY(CODE_YIELD(1, 1)),
 		.at = { HEAD(5, 1), HEAD(5, 1) },
 		/* without another set there is nothing to disturb */
@@ -229,6 +232,7 @@ TEST_F(sweep, revoked_in_sleep)
 {
 	const struct scenario scenario = {
 		.run = run_sleep,
+		.locks = true,
 		.count = BODY(CODE_SLEEP(1)),
 		.at = { HEAD(7, 0), HEAD(7, 0) },
 	};
@@ -242,6 +246,7 @@ TEST_F(sweep, revoked_in_yield)
 {
 	const struct scenario scenario = {
 		.run = run_yield,
+		.locks = true,
 		.count = BODY(CODE_YIELD(1, 1)),
 		.at = { HEAD(5, 1), HEAD(5, 1) },
 	};

@@ -202,8 +202,11 @@ static int work_plain(struct worker *worker)
 	struct set set;
 	int err = 0;
 
+	/* Stopped where it would be found. */
 	if (shared->others == STAND)
-		err = set_open(&set, selection[0]);
+		err = set_open(&set, selection[0]) ||
+		      set_measure(&set, code_nothing, 0, 0) ||
+		      vpmc_ioctl(set.fd, VPMC_IOC_CLEAR, 0);
 	if (shared->others == RUN_TIME)
 		err = set_open(&set, none) ||
 		      vpmc_ioctl(set.fd, VPMC_IOC_START, 0);
