@@ -215,7 +215,8 @@ static int work_plain(struct worker *worker)
 	err |= shared->body(shared->a, shared->b);
 	worker->switches = my_switches() - worker->switches;
 	if (shared->others == STAND)
-		err |= vpmc_read(set.fd, &read);
+		err |= vpmc_read(set.fd, &read) || set.page->slot[0].base ||
+		       set.page->tsc_base;
 	return err || read.sum[0] || read.ticks;
 }
 
