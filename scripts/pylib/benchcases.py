@@ -184,7 +184,10 @@ class Cases:
         yield from self.plain("calls", CALLS)
         yield from self.processes()
         if "growth" in self.raw:
-            yield from self.plain("overflow", ["overflow-to-handler"])
+            yield from self.plain("overflow", ["overflow-to-handler", "overflow-rearmed", "overflow-recorded"])
+            for n, who, figures in self.of("overflow", "overflow-rearmed"):
+                record = less(self.raw["overflow"]["overflow-recorded", n, who], figures)
+                yield row("overflow-record", n, who, record)
             yield from self.program()
             yield from self.growth()
 

@@ -3,7 +3,8 @@
  * usage: overflow
  *
  * Costs of an overflow: what the kernel executes from the instruction in user
- * mode that was interrupted to the first one of the signal's handler.
+ * mode that was interrupted to the first one of the signal's handler; and in an
+ * interrupt after which the counters go on, with a record of it and without.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -27,13 +28,14 @@ static void handler(int number)
 	handled = number;
 }
 
-static void vpmc_program(struct counters *c, unsigned int n)
+static void vpmc_program(struct counters *c, unsigned int n,
+			 struct vpmc_control control)
 {
-	struct vpmc_control control = {
-		.size = sizeof(control), .nr_counters = n, .signal = SIGUSR1,
-		.flags = VPMC_CONTROL_STOPPED,
-	};
 	unsigned int i;
+
+	control.size = sizeof(control);
+	control.nr_counters = n;
+	control.flags |= VPMC_CONTROL_STOPPED;
 
 	for (i = 0; i < n; i++) {
 		control.counter[i].evtsel = event_of(i, &what_user) | MODE_USER;
@@ -70,7 +72,7 @@ static void measure(enum who who, unsigned int n)
 
 	if (who == VPMC) {
 		c.fd[0] = vpmc_open();
-		vpmc_program(&c, n);
+		vpmc_program(&c, n, (struct vpmc_control){ .signal = SIGUSR1 });
 	} else {
 		perf_program(&c, n);
 	}
@@ -96,6 +98,89 @@ static void measure(enum who who, unsigned int n)
 	counters_close(&c);
 }
 
+#define RECORDS		64
+#define PERF_RING	(8 * PAGE)
+
+/* Periods that have passed, or as many bytes as were recorded of them. */
+static uint64_t passed(const struct counters *c)
+{
+	const volatile struct perf_event_mmap_page *perf = c->map[0];
+	const volatile struct vpmc_page *vpmc = c->map[0];
+
+	return c->who == VPMC ? vpmc->overflows : perf->data_head;
+}
+
+static void open_recorder(struct counters *c, bool recorded)
+{
+	struct vpmc_control control = {
+		.flags = VPMC_CONTROL_REARM,
+		.ring_records = recorded ? RECORDS : 0,
+		.ring_watermark = recorded ? RECORDS : 0,
+	};
+	struct what what = what_user;
+	unsigned int i;
+
+	if (c->who == VPMC) {
+		c->fd[0] = vpmc_open();
+		c->map[0] = map_page(c->fd[0]);
+		vpmc_program(c, c->n, control);
+		if (ioctl(c->fd[0], VPMC_IOC_START, 0))
+			err(1, "START");
+		return;
+	}
+	/* The same: where, when, and all counts. */
+	what.sample = PERF_SAMPLE_IP | PERF_SAMPLE_TIME | PERF_SAMPLE_READ;
+	for (i = 0; i < c->n; i++) {
+		what.period = i ? 0 : PERIOD;
+		c->fd[i] = perf_open(i, &what, i ? c->fd[0] : -1);
+	}
+	c->map[0] = mmap(NULL, PAGE + PERF_RING, PROT_READ | PROT_WRITE,
+			 MAP_SHARED, c->fd[0], 0);
+	if (c->map[0] == MAP_FAILED)
+		err(1, "mmap of perf's ring");
+}
+
+static void consume(const struct counters *c)
+{
+	struct perf_event_mmap_page *perf = c->map[0];
+
+	if (c->who == PERF)
+		perf->data_tail = perf->data_head;
+	else if (ioctl(c->fd[0], VPMC_IOC_CONSUME, 1))
+		err(1, "CONSUME");
+}
+
+/* The counters go on: an interrupt, and nothing after it. */
+static void measure_interrupt(enum who who, unsigned int n, bool recorded)
+{
+	struct counters c = { .who = who, .n = n };
+	uint64_t before;
+	int i;
+
+	open_recorder(&c, recorded);
+	cost.rounds = 0;
+	for (i = 0; i < ROUNDS / 10; i++) {
+		before = passed(&c);
+		totals_begin(&begin);
+		while (passed(&c) == before)
+			;
+		totals_end(&end);
+		begin.event[PMU_TEST_CYCLES][USER_MODE] =
+			end.event[PMU_TEST_CYCLES][USER_MODE] - OWN_INSTRUCTIONS;
+		begin.event[PMU_TEST_REP_PASSES][USER_MODE] =
+			end.event[PMU_TEST_REP_PASSES][USER_MODE];
+		/* perf may take two */
+		cost_add(&cost, &begin, &end, who == VPMC ? 1 :
+			 both_modes(&end, PMU_TEST_INTERRUPTS) -
+			 both_modes(&begin, PMU_TEST_INTERRUPTS));
+		if (recorded)
+			consume(&c);
+	}
+	cost_print(&cost, recorded ? "overflow-recorded" : "overflow-rearmed",
+		   n, who_name[who]);
+	counters_close(&c);
+}
+
 int main(void)
 {
 	enum who who;
@@ -107,5 +192,10 @@ int main(void)
 	for (who = VPMC; who <= last_who(); who++)
 		for (i = 0; i < NR_SIZES; i++)
 			measure(who, sizes[i]);
+	for (i = 0; i < NR_SIZES; i++)
+		measure_interrupt(VPMC, sizes[i], false);
+	for (who = VPMC; who <= last_who(); who++)
+		for (i = 0; i < NR_SIZES; i++)
+			measure_interrupt(who, sizes[i], true);
 	return 0;
 }

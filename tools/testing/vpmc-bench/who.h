@@ -34,12 +34,14 @@ static const char *const who_name[] = { "none", "vpmc", "perf" };
  * What is counted, and how.
  * @shift:	Other events, for another selection.
  * @period:	Of every counter; 0: none.
+ * @sample:	What perf records when a period has passed.
  * @inherit:	Threads and processes to come have the same.
  */
 struct what {
 	uint64_t modes;
 	unsigned int shift;
 	uint64_t period;
+	uint64_t sample;
 	bool inherit;
 };
 
@@ -145,7 +147,8 @@ static inline int perf_open(unsigned int i, const struct what *what, int leader)
 		.exclude_user = !(what->modes & MODE_USER),
 		.exclude_kernel = !(what->modes & MODE_KERNEL),
 		.exclude_hv = 1, .inherit = what->inherit,
-		.sample_period = what->period,
+		.sample_period = what->period, .sample_type = what->sample,
+		.watermark = what->sample != 0, .wakeup_watermark = 1U << 30,
 		.read_format = (what->inherit ? 0 : PERF_FORMAT_GROUP) |
 			PERF_FORMAT_TOTAL_TIME_ENABLED |
 			PERF_FORMAT_TOTAL_TIME_RUNNING,
