@@ -241,8 +241,11 @@ static void *work(void *arg)
 	if (!err)
 		err = set_open(&set, selection[shared->same_selection ?
 					       0 : worker->number]);
-	if (!err && shared->others == STAND)
+	if (!err && shared->others == STAND) {
 		munmap(set.page, PAGE);
+		/* Another thread's page may be there from now on. */
+		set.page = NULL;
+	}
 	pthread_barrier_wait(&shared->barrier);
 	if (err)
 		return NULL;
