@@ -199,4 +199,89 @@ TEST_F(compat, ring)
 	EXPECT_EQ(-EINVAL, vpmc_ioctl(self->set.fd, VPMC_IOC_CONSUME, (void *)-1L));
 }
 
+/* What the last signal said, and how many there were. */
+static siginfo_t told;
+static int signals, resume_fd, resume_errors;
+
+static void on_overflow(int sig, siginfo_t *info, void *context)
+{
+	told = *info;
+	signals++;
+	if (resume_fd >= 0 && vpmc_ioctl(resume_fd, VPMC_IOC_RESUME, 0))
+		resume_errors++;
+}
+
+static int take_signals(int fd)
+{
+	const struct sigaction act = {
+		.sa_sigaction = on_overflow, .sa_flags = SA_SIGINFO,
+	};
+
+	signals = 0;
+	resume_errors = 0;
+	resume_fd = fd;
+	return sigaction(SIGIO, &act, NULL);
+}
+
+/* At the end of the first period, and then the set stands. */
+static void one_signal(struct __test_metadata *_metadata, struct set *set,
+		       uint64_t period)
+{
+	struct vpmc_control *control = &set->control;
+	const struct vpmc_record *r;
+	const struct vpmc_ring *ring;
+	struct vpmc_read read;
+	size_t size;
+
+	control->counter[0].period = period;
+	control->signal = SIGIO;
+	control->ring_records = 1;
+	control->ring_watermark = 1;
+	size = VPMC_RING_SIZE(1, control->nr_counters);
+	ASSERT_EQ(0, vpmc_ioctl(set->fd, VPMC_IOC_CONTROL, control));
+	ring = mmap(NULL, size, PROT_READ, MAP_SHARED, set->fd, PAGE);
+	ASSERT_TRUE(ring != MAP_FAILED);
+	ASSERT_EQ(0, take_signals(-1));
+	ASSERT_EQ(0, measure(set->fd, VPMC_IOC_START, VPMC_IOC_STOP, TURNS));
+	EXPECT_EQ(1, signals);
+	EXPECT_EQ(SIGIO, told.si_signo);
+	EXPECT_EQ(POLL_MSG, told.si_code);
+	EXPECT_EQ(1, told.si_fd);
+	r = vpmc_ring_record(ring, 0);
+	EXPECT_NE(0, told.si_band);
+	EXPECT_EQ(r->ip, (unsigned long)told.si_band);
+	ASSERT_EQ(0, vpmc_read(set->fd, &read));
+	EXPECT_EQ(period, read.sum[0]);
+	EXPECT_EQ((period - 1) / 2, read.sum[1]);
+	EXPECT_EQ(period, read.sum[2]);
+	ASSERT_EQ(0, munmap((void *)ring, size));
+}
+
+TEST_F(compat, signal)
+{
+	unsigned long dec;
+
+	/* The first instruction is before the loop, which has two. */
+	one_signal(_metadata, &self->set, 10001);
+	dec = told.si_band;
+	one_signal(_metadata, &self->set, 10002);
+	EXPECT_EQ(dec + 1, (unsigned long)told.si_band);
+}
+
+/* The handler lets the set go on, and is counted from there to its end. */
+TEST_F(compat, signals)
+{
+	struct vpmc_control *control = &self->set.control;
+
+	control->counter[0].period = 10001;
+	control->signal = SIGIO;
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CONTROL, control));
+	ASSERT_EQ(0, take_signals(self->set.fd));
+	ASSERT_EQ(0, measure(self->set.fd, VPMC_IOC_START, VPMC_IOC_STOP, TURNS));
+	EXPECT_EQ(0, resume_errors);
+	EXPECT_LE(insns(TURNS) / 10001, signals);
+	EXPECT_EQ(signals, self->set.page->overflows);
+	EXPECT_EQ(0, self->set.page->merged);
+}
+
 TEST_HARNESS_MAIN
