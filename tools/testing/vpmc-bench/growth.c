@@ -15,6 +15,7 @@
 #define FEW_ROUNDS	100
 #define STACK		16384
 #define MUCH		(64 << 20)
+#define RESTLESS	50
 
 static const struct what inheriting = { .modes = MODE_USER, .inherit = true };
 static struct cost cost;
@@ -142,6 +143,22 @@ static long free_memory(void)
 	return kb * 1024;
 }
 
+/* What ended before is freed later: once that has come to rest. */
+static long settled_memory(void)
+{
+	long before = -1, now = free_memory();
+	int i;
+
+	for (i = 0; now != before && i < RESTLESS; i++) {
+		usleep(200000);
+		before = now;
+		now = free_memory();
+	}
+	if (now != before)
+		errx(1, "free memory does not come to rest");
+	return now;
+}
+
 static void read_tree(int fd)
 {
 	static struct vpmc_read sums;
@@ -170,13 +187,11 @@ static void measure(enum who who)
 	create_and_end();
 	partner_rounds(&partner, 2, &cost);
 	cost.rounds = 0;
-	usleep(20000);
-	before = free_memory();
+	before = settled_memory();
 	create_all(thread);
-	usleep(20000);
 	printf("raw case=growth-%s-memory n=%u who=%s rounds=1 bytes=%ld\n",
 	       of_processes ? "processes" : "threads", number, who_name[who],
-	       before - free_memory());
+	       before - settled_memory());
 	partner_rounds(&partner, FEW_ROUNDS, &cost);
 	print("switch", who);
 	for (i = 0; i < FEW_ROUNDS; i++)
