@@ -127,7 +127,7 @@ def _check_test(m, guests, program):
     if not re.search(rf"\b{m.program.removesuffix('_test')}(_test)?\b", guests[m.guest]):
         raise Bad(f"{m.name}: the guest {m.guest} does not run {m.program}")
     fixture, *_, test = m.test.split(".")
-    head = rf"TEST\({test}\)" if fixture == "global" else rf"TEST_F\({fixture}, {test}\)"
+    head = rf"TEST\({test}\)" if fixture == "global" else rf"TEST_F(_TIMEOUT)?\({fixture}, {test}\b"
     if not re.search("^" + head, program or "", re.M):
         raise Bad(f"{m.name}: {m.program} has no test {m.test}")
 

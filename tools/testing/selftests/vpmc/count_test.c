@@ -340,4 +340,42 @@ TEST_F(count, exec_by_thread)
 	EXPECT_EQ(pid, page.tid);
 }
 
+/*
+ * A CPU counts what a thread wants if nobody was there since, which the number of
+ * its load tells. That is another one than each of the other CPU's, also if there
+ * have been as many.
+ */
+TEST(as_many_loads_on_two_cpus)
+{
+	static const struct choice other[] = {
+		{ EV_BRANCHES, 0 }, { EV_INSNS, 1 }, {}
+	};
+	static const struct choice two[] = {
+		{ EV_INSNS, 0 }, { EV_BRANCHES, 1 }, {}
+	};
+	/* From the first one to the second, and vice versa. */
+	static const long mask[2][2] __attribute__((aligned(16))) = {
+		{ 1, 2 }, { 2, 1 },
+	};
+	int wrong = 0, way, i;
+	struct set set;
+
+	ASSERT_EQ(0, set_open(&set, two));
+	for (way = 0; way < 2; way++) {
+		for (i = 0; i < 1000; i++) {
+			/* One load here, and two there */
+			ASSERT_EQ(0, pin(mask[way][1] - 1));
+			ASSERT_EQ(0, set_program(&set, other));
+			ASSERT_EQ(0, set_measure(&set, code_nothing, 0, 0));
+			ASSERT_EQ(0, pin(mask[way][0] - 1));
+			ASSERT_EQ(0, set_program(&set, two));
+			ASSERT_EQ(0, set_measure(&set, code_migrate,
+						 (long)mask[way], 1));
+			wrong += !!wrong_after(&set, CODE_MIGRATE(1));
+		}
+	}
+	EXPECT_EQ(0, wrong);
+	set_close(&set);
+}
+
 TEST_HARNESS_MAIN

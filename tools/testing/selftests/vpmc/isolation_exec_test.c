@@ -13,6 +13,7 @@
 #define SYSFS		"/sys/bus/event_source/devices/cpu/rdpmc"
 #define CORE_PATTERN	"/proc/sys/kernel/core_pattern"
 #define CORE_LIMIT	"/proc/sys/kernel/core_pipe_limit"
+#define ISOLATION	"/proc/sys/kernel/vpmc_isolation"
 #define WORKERS		"/sys/devices/virtual/workqueue/cpumask"
 
 static struct stage *map_stage_file(void)
@@ -228,6 +229,21 @@ SCENE(vfork_counting, .watched = SAME, .victim = SAME, .alone = true,
 	.prepare = name_turns, .meet = vfork_counting);
 SCENE(vfork_counting_the_kernel, .watched = SAME, .victim = KERNEL,
 	.alone = true, .prepare = name_turns, .meet = vfork_counting);
+
+static int without_isolation(struct player *p)
+{
+	return name_turns(p) ?: write_file(ISOLATION, "0");
+}
+
+static int isolate(struct player *p)
+{
+	return write_file(ISOLATION, "1");
+}
+
+/* The set went on in execve(), with nothing hidden so far. */
+SCENE(vfork_counting_hidden_later, .watched = SAME, .victim = SAME,
+	.alone = true, .prepare = without_isolation, .meet = vfork_counting,
+	.stands = true, .still = true, .back = isolate);
 
 /* Another process of this address space */
 static pid_t clone_vm(struct player *p, int (*child)(void *))

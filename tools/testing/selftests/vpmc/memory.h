@@ -25,6 +25,18 @@ static inline long free_kb(void)
 }
 
 /*
+ * The same once all that was freed before has come back, or a leak would hide
+ * behind it.
+ */
+static inline long settled_kb(void)
+{
+	const struct timespec until_freed = { .tv_sec = 10 };
+
+	nanosleep(&until_freed, NULL);
+	return free_kb();
+}
+
+/*
  * How much less is free than @before said. What is freed comes back after a grace
  * period, some seconds later, when a batch is full or old; what has leaked never
  * does. More than @limit: after 20 seconds.
