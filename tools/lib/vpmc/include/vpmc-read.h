@@ -70,8 +70,8 @@ vpmc_count(const struct vpmc_page *page, const struct vpmc_slot *slot)
 	return slot->base + (vpmc_rdpmc(slot->index) ^ page->sign);
 }
 
-/*
- * vpmc_read_n - Read the first @n counters and the run time as one snapshot
+/**
+ * vpmc_read_n() - Read the first @n counters and the run time as one snapshot
  * @page:	The calling thread's own page. Not another thread's.
  * @n:		At most @page->nr_counters; best a constant: the compiler then
  *		unrolls the loop.
@@ -104,13 +104,16 @@ vpmc_read_n(const struct vpmc_page *page, unsigned int n, uint64_t *count,
 	} while (__builtin_expect(page->generation != generation, 0));
 }
 
-/*
- * All counters of the set, however many it has. From the last one to the first:
- * the place of the count in bytes is loop counter and index at once.
+/**
+ * vpmc_read_page() - Read all counters, however many, and the run time
+ * @page:	The calling thread's own page.
+ * @count:	Receives @page->nr_counters 64-bit counts.
+ * @ticks:	Receives the thread's run time in TSC ticks; may be NULL.
  */
 static inline void vpmc_read_page(const struct vpmc_page *page,
 				  uint64_t *count, uint64_t *ticks)
 {
+	/* From the last one to the first: in bytes, for the loop and the index. */
 	uint64_t generation;
 	uintptr_t at;
 
@@ -138,7 +141,12 @@ static inline void vpmc_read_page(const struct vpmc_page *page,
 #undef VPMC_SLOT_AT
 }
 
-/* Run time alone, for a set of any size. */
+/**
+ * vpmc_read_ticks() - Read the run time alone, of a set of any size
+ * @page:	The calling thread's own page.
+ *
+ * Return: TSC ticks in which the thread ran and its set counted.
+ */
 static inline uint64_t vpmc_read_ticks(const struct vpmc_page *page)
 {
 	uint64_t ticks;
@@ -147,7 +155,12 @@ static inline uint64_t vpmc_read_ticks(const struct vpmc_page *page)
 	return ticks;
 }
 
-/* Counters known in number. */
+/**
+ * vpmc_read_1() - Read the first counter
+ * @page:	The calling thread's own page.
+ *
+ * Return: Its count.
+ */
 static inline uint64_t vpmc_read_1(const struct vpmc_page *page)
 {
 	uint64_t count;
@@ -156,18 +169,36 @@ static inline uint64_t vpmc_read_1(const struct vpmc_page *page)
 	return count;
 }
 
+/**
+ * vpmc_read_2() - Read the first 2 counters and the run time
+ * @page:	The calling thread's own page.
+ * @count:	Receives the counts.
+ * @ticks:	Receives the thread's run time in TSC ticks; may be NULL.
+ */
 static inline void vpmc_read_2(const struct vpmc_page *page, uint64_t count[2],
 			       uint64_t *ticks)
 {
 	vpmc_read_n(page, 2, count, ticks);
 }
 
+/**
+ * vpmc_read_4() - Read the first 4 counters and the run time
+ * @page:	The calling thread's own page.
+ * @count:	Receives the counts.
+ * @ticks:	Receives the thread's run time in TSC ticks; may be NULL.
+ */
 static inline void vpmc_read_4(const struct vpmc_page *page, uint64_t count[4],
 			       uint64_t *ticks)
 {
 	vpmc_read_n(page, 4, count, ticks);
 }
 
+/**
+ * vpmc_read_8() - Read the first 8 counters and the run time
+ * @page:	The calling thread's own page.
+ * @count:	Receives the counts.
+ * @ticks:	Receives the thread's run time in TSC ticks; may be NULL.
+ */
 static inline void vpmc_read_8(const struct vpmc_page *page, uint64_t count[8],
 			       uint64_t *ticks)
 {

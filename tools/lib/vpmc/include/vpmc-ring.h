@@ -14,11 +14,13 @@
 #include <stdint.h>
 #include <linux/vpmc.h>
 
-/*
- * vpmc_ring_unread - How many records are there to be read
+/**
+ * vpmc_ring_unread() - How many records are there to be read
  * @ring:	The ring, as it is mapped.
  *
  * They are complete, and stay as they are until they are consumed.
+ *
+ * Return: Their number, at most @ring->nr_records.
  */
 static inline uint32_t vpmc_ring_unread(const struct vpmc_ring *ring)
 {
@@ -26,10 +28,12 @@ static inline uint32_t vpmc_ring_unread(const struct vpmc_ring *ring)
 	       *(const volatile __u32 *)&ring->tail;
 }
 
-/*
- * vpmc_ring_record - The oldest record that was not consumed, or a later one
+/**
+ * vpmc_ring_record() - The oldest record that was not consumed, or a later one
  * @ring:	The ring.
  * @i:		Below what vpmc_ring_unread() said.
+ *
+ * Return: The record, read-only, and there until VPMC_IOC_CONSUME gives it back.
  */
 static inline const struct vpmc_record *
 vpmc_ring_record(const struct vpmc_ring *ring, uint32_t i)
@@ -41,7 +45,12 @@ vpmc_ring_record(const struct vpmc_ring *ring, uint32_t i)
 		(n & (ring->nr_records - 1)) * (size_t)ring->record_size);
 }
 
-/* How many were lost so far, because the ring was full. */
+/**
+ * vpmc_ring_lost() - How many overflows were not recorded, because it was full
+ * @ring:	The ring.
+ *
+ * Return: Their number since CONTROL made the ring.
+ */
 static inline uint64_t vpmc_ring_lost(const struct vpmc_ring *ring)
 {
 	return *(const volatile __u64 *)&ring->lost;

@@ -490,4 +490,24 @@ TEST_F(overflow_ring, poll_wakes)
 	EXPECT_EQ(n - reader.read, vpmc_ring_unread(self->ring));
 }
 
+/* A reader's view of a ring whose numbers pass 2^32, which no test lives to see. */
+TEST(numbers_wrap)
+{
+	static const uint32_t place[] = { 5, 6, 7, 0, 1 };
+	struct {
+		struct vpmc_ring ring;
+		char records[8][sizeof(struct vpmc_record) + 8];
+	} r = {
+		.ring.nr_records = ARRAY_SIZE(r.records),
+		.ring.record_size = sizeof(r.records[0]),
+		.ring.nr_counters = 1, .ring.tail = -3, .ring.head = 2,
+	};
+	int i;
+
+	ASSERT_EQ(ARRAY_SIZE(place), vpmc_ring_unread(&r.ring));
+	for (i = 0; i < ARRAY_SIZE(place); i++)
+		EXPECT_EQ((void *)r.records[place[i]],
+			  (void *)vpmc_ring_record(&r.ring, i));
+}
+
 TEST_HARNESS_MAIN
