@@ -332,7 +332,7 @@ struct vpmc_counter {
  * @VPMC_REASON_RING:		@ring_records is not a power of two up to
  *				VPMC_RING_MAX_RECORDS, or @ring_watermark is not
  *				one of the numbers from 1 to @ring_records.
- * @VPMC_REASON_RING_MEMORY:	The ring and what else is pinned for the caller's
+ * @VPMC_REASON_RING_MEMORY:	The ring and what else is pinned for the owner's
  *				process need more memory than RLIMIT_MEMLOCK
  *				allows.
  * @VPMC_REASON_PARANOID:	The administrator lets only those count who have
