@@ -383,21 +383,23 @@ static int attach_until_refused(pid_t pid, int *fds, int max)
 {
 	int n = 0, fd;
 
-	while (n < max) {
+	for (;;) {
 		fd = open_of(pid, O_RDWR | O_CREAT);
 		if (fd < 0)
 			return fd == -EACCES || fd == -ESRCH ? n : -1;
 		control_two(fd, 0);
-		fds[n++] = fd;
+		/* The last ones are those that matter. */
+		if (n >= max)
+			close(fds[n % max]);
+		fds[n++ % max] = fd;
 		/* So that the next one attaches anew. */
 		vpmc_ioctl(fd, VPMC_IOC_UNLINK, 0);
 	}
-	return n;
 }
 
 TEST(attached_while_it_becomes_root)
 {
-	int fds[900], n, i;
+	int fds[100], n, i;
 	struct vpmc_read read;
 	struct starter s;
 	pid_t pid;
@@ -405,17 +407,14 @@ TEST(attached_while_it_becomes_root)
 	ASSERT_EQ(0, image_install(0, 04755));
 	pid = fork();
 	if (!pid) {
-		struct rlimit limit = { 1024, 1024 };
-
-		setrlimit(RLIMIT_NOFILE, &limit);
 		if (become(USER) || starter_start(&s, USER) ||
 		    write(s.go, "", 1) != 1)
 			_exit(1);
 		n = attach_until_refused(s.pid, fds, ARRAY_SIZE(fds));
-		if (n <= 0 || n == ARRAY_SIZE(fds))
+		if (n <= 0)
 			_exit(2);
 		wait_for_image(&s);
-		for (i = 0; i < n; i++)
+		for (i = 0; i < n && i < ARRAY_SIZE(fds); i++)
 			if (vpmc_read(fds[i], &read) ||
 			    read.state != VPMC_STATE_UNLINKED ||
 			    read.sum[0] > 10000)

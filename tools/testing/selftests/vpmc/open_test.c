@@ -296,6 +296,7 @@ TEST(controlled_by_another_thread)
 	struct vpmc_read read;
 	struct peer peer;
 	struct set remote;
+	uint64_t sum;
 	cpu_set_t cpu1;
 	char path[64];
 	int i;
@@ -314,11 +315,12 @@ TEST(controlled_by_another_thread)
 		ASSERT_EQ(0, vpmc_ioctl(remote.fd, VPMC_IOC_START, 0));
 		ASSERT_EQ(0, vpmc_read(remote.fd, &read));
 		EXPECT_EQ(VPMC_STATE_RUNNING, read.state);
+		sched_yield();
 		/* Now and then it gets the CPU for sure. */
-		if (i % 20)
-			sched_yield();
-		else
+		for (sum = read.sum[0]; !(i % 20) && read.sum[0] == sum;) {
 			usleep(100);
+			ASSERT_EQ(0, vpmc_read(remote.fd, &read));
+		}
 		ASSERT_EQ(0, vpmc_ioctl(remote.fd, VPMC_IOC_STOP, 0));
 		ASSERT_EQ(0, vpmc_read(remote.fd, &read));
 		EXPECT_EQ(VPMC_STATE_STOPPED, read.state);

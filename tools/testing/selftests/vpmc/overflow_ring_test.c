@@ -394,7 +394,8 @@ TEST_F(overflow_ring, no_kernel_address)
 	ASSERT_EQ(0, set_control(&self->set));
 	self->ring = ring_map(&self->set);
 	ASSERT_NE(MAP_FAILED, self->ring);
-	ASSERT_EQ(0, set_measure(&self->set, code_syscalls, 10000, 0));
+	ASSERT_EQ(0, set_measure(&self->set, code_syscalls,
+				 test_times(10000), 0));
 	EXPECT_LT(20, vpmc_ring_unread(self->ring));
 	for (i = 0; i < vpmc_ring_unread(self->ring); i++) {
 		const struct vpmc_record *r = vpmc_ring_record(self->ring, i);
