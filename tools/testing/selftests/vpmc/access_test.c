@@ -431,4 +431,63 @@ TEST(paranoid_values)
 	EXPECT_EQ(0, read_number(PARANOID));
 }
 
+#define CORE_PATTERN	"/proc/sys/kernel/core_pattern"
+
+/* The last process so far; programs of the kernel's come after it. */
+static volatile pid_t last;
+static volatile bool over;
+static int too_early;
+
+/* Has newborn processes count, whatever they are going to be. */
+static void *attach_to_newborns(void *unused)
+{
+	struct vpmc_control control;
+	pid_t pid;
+	int fd;
+
+	if (pin(1))
+		return (void *)1L;
+	while (!over) {
+		for (pid = last + 1; pid < last + 4; pid++) {
+			fd = open_of(pid, O_RDWR | O_CREAT);
+			too_early += fd == -ESRCH;
+			if (fd < 0)
+				continue;
+			control_of(&control, insns, 0);
+			vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control);
+			close(fd);
+		}
+	}
+	return NULL;
+}
+
+/*
+ * A program that the kernel starts is a process without an address space before
+ * its execve(): nothing that could be counted.
+ */
+TEST(program_of_the_kernel)
+{
+	pthread_t thread;
+	void *failed;
+	pid_t pid;
+	int i;
+
+	ASSERT_EQ(0, write_file(CORE_PATTERN, "|/bin/true"));
+	last = getpid();
+	ASSERT_EQ(0, pthread_create(&thread, NULL, attach_to_newborns, NULL));
+	ASSERT_EQ(0, pin(0));
+	for (i = 0; i < 100; i++) {
+		pid = fork();
+		if (!pid)
+			abort();
+		last = pid;
+		EXPECT_EQ(KILLED_BY(SIGABRT), child_status(pid));
+	}
+	over = true;
+	ASSERT_EQ(0, pthread_join(thread, &failed));
+	EXPECT_EQ(NULL, failed);
+	EXPECT_LT(0, too_early);
+	EXPECT_EQ(0, write_file(CORE_PATTERN, "core"));
+}
+
 TEST_HARNESS_MAIN

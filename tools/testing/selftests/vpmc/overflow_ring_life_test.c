@@ -244,6 +244,25 @@ TEST_F(overflow_ring_life, pinned_memory)
 	EXPECT_EQ(0, pinned_kb());
 }
 
+/* Whoever programs the set: its owner alone can map the ring. */
+TEST_F(overflow_ring_life, pinned_for_the_owner)
+{
+	const size_t kb = ring_size(&self->set.control) / 1024;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(set_control(&self->set) || pinned_kb());
+	EXPECT_EQ(0, child_status(pid));
+	/* The one that is mapped, and the set's. */
+	EXPECT_EQ(2 * kb, pinned_kb());
+	ASSERT_EQ(0, ring_unmap(&self->set, (void *)self->ring));
+	EXPECT_EQ(kb, pinned_kb());
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_UNLINK, 0));
+	ASSERT_EQ(0, close(self->set.fd));
+	self->set.fd = -1;
+	EXPECT_EQ(0, pinned_kb());
+}
+
 static int map_error(int fd, size_t size, int prot, int flags, off_t offset)
 {
 	void *p = mmap(NULL, size, prot, flags, fd, offset);

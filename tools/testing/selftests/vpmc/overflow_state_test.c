@@ -5,6 +5,8 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
+#include <stddef.h>
+
 #include "overflow.h"
 
 #define PERIOD		10001
@@ -336,6 +338,12 @@ TEST_F(overflow_state, poll_rearmed)
 	ASSERT_EQ(0, set_measure(&self->set, code_loop, 100, 0));
 	EXPECT_EQ(0, polled(&self->set, 0));
 	ASSERT_EQ(0, set_measure(&self->set, code_loop, PERIOD, 0));
+	EXPECT_EQ(POLLIN, polled(&self->set, 0));
+	/* Who gets no sums has not learned of it. */
+	memset(&read, 0, sizeof(read));
+	read.size = offsetof(struct vpmc_read, sum);
+	EXPECT_EQ(-ENOSPC, vpmc_ioctl(self->set.fd, VPMC_IOC_READ, &read));
+	EXPECT_EQ(0, pread(self->set.fd, text, sizeof(text), PAGE));
 	EXPECT_EQ(POLLIN, polled(&self->set, 0));
 	ASSERT_LT(0, pread(self->set.fd, text, sizeof(text), 0));
 	EXPECT_EQ(0, polled(&self->set, 0));

@@ -395,4 +395,34 @@ TEST_F(overflow, faster_than_its_handler)
 					variant->each, "1000"));
 }
 
+/*
+ * One moment in which they came too fast, and afterwards pauses: the next tick
+ * tells each of them by itself again.
+ */
+TEST(not_slow_for_ever)
+{
+	const volatile struct vpmc_page *page;
+	uint64_t merged = 0;
+	struct set set;
+	int i;
+
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, write_file(RATE, "10000"));
+	ASSERT_EQ(0, open_with_period(&set, 1000, 0));
+	page = page_of(&set);
+	set.control.flags = VPMC_CONTROL_REARM;
+	ASSERT_EQ(0, set_control(&set));
+	code_loop(TURNS, 0);
+	for (i = 0; i < 50; i++) {
+		usleep(20000);
+		if (!i)
+			merged = page->merged;
+		code_loop(2000, 0);
+	}
+	EXPECT_LT(1000, merged);
+	EXPECT_EQ(merged, page->merged);
+	EXPECT_EQ(0, write_file(RATE, "100000"));
+	set_close(&set);
+}
+
 TEST_HARNESS_MAIN
