@@ -150,7 +150,10 @@ static void sweep_late(struct __test_metadata *_metadata,
 	TH_LOG("%lu instructions, disturbed at %lu, %d mismatches",
 	       s->at.count, k, wrong);
 	EXPECT_EQ(0, wrong);
-	EXPECT_EQ(k, s->at.count);
+	/* With lockdep the same takes a few more at one time than at another. */
+	EXPECT_LE(s->at.count, k);
+	if (test_slowness() == 1)
+		EXPECT_EQ(s->at.count, k);
 	EXPECT_LT(20, k);
 }
 
