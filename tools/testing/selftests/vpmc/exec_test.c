@@ -378,15 +378,17 @@ TEST(watched_and_set_user_id)
 	EXPECT_EQ(0, child_status(pid));
 }
 
-/* Attaches all the time while the other one becomes root's. */
-static int attach_until_refused(pid_t pid, int *fds, int max)
+/* Attaches all the time while the other one becomes root's: it goes after once. */
+static int attach_until_refused(const struct starter *s, int *fds, int max)
 {
 	int n = 0, fd;
 
 	for (;;) {
-		fd = open_of(pid, O_RDWR | O_CREAT);
+		fd = open_of(s->pid, O_RDWR | O_CREAT);
 		if (fd < 0)
 			return fd == -EACCES || fd == -ESRCH ? n : -1;
+		if (!n && write(s->go, "", 1) != 1)
+			return -1;
 		control_two(fd, 0);
 		/* The last ones are those that matter. */
 		if (n >= max)
@@ -407,10 +409,9 @@ TEST(attached_while_it_becomes_root)
 	ASSERT_EQ(0, image_install(0, 04755));
 	pid = fork();
 	if (!pid) {
-		if (become(USER) || starter_start(&s, USER) ||
-		    write(s.go, "", 1) != 1)
+		if (become(USER) || starter_start(&s, USER))
 			_exit(1);
-		n = attach_until_refused(s.pid, fds, ARRAY_SIZE(fds));
+		n = attach_until_refused(&s, fds, ARRAY_SIZE(fds));
 		if (n <= 0)
 			_exit(2);
 		wait_for_image(&s);

@@ -150,10 +150,12 @@ static void sweep_late(struct __test_metadata *_metadata,
 	TH_LOG("%lu instructions, disturbed at %lu, %d mismatches",
 	       s->at.count, k, wrong);
 	EXPECT_EQ(0, wrong);
-	/* With lockdep the same takes a few more at one time than at another. */
+	/*
+	 * Each one was disturbed. After a tick the same takes an instruction
+	 * more than before it, and with lockdep a few.
+	 */
 	EXPECT_LE(s->at.count, k);
-	if (test_slowness() == 1)
-		EXPECT_EQ(s->at.count, k);
+	EXPECT_GE(s->at.count + 8, k);
 	EXPECT_LT(20, k);
 }
 
