@@ -441,4 +441,36 @@ TEST(not_slow_for_ever)
 	set_close(&set);
 }
 
+/*
+ * Interrupts that come too fast are made rare for the set that they come from,
+ * and not for the next one in the same tick.
+ */
+TEST(only_the_hasty_wait)
+{
+	struct vpmc_control hasty, calm;
+	uint64_t slowed = 0;
+	struct set set;
+	int i;
+
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, write_file(RATE, "10000"));
+	ASSERT_EQ(0, open_with_period(&set, 10000, 0));
+	set.control.flags = VPMC_CONTROL_REARM;
+	calm = set.control;
+	hasty = set.control;
+	hasty.counter[0].period = 1000;
+	for (i = 0; i < 10; i++) {
+		ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_CONTROL, &hasty));
+		code_loop(TURNS / 10, 0);
+		slowed += page_of(&set)->overflows < 100;
+		ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_CONTROL, &calm));
+		code_loop(TURNS / 10, 0);
+		EXPECT_LT(10, page_of(&set)->overflows);
+		EXPECT_EQ(0, page_of(&set)->merged);
+	}
+	EXPECT_EQ(10, slowed);
+	EXPECT_EQ(0, write_file(RATE, "100000"));
+	set_close(&set);
+}
+
 TEST_HARNESS_MAIN
