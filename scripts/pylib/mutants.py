@@ -17,6 +17,7 @@ class Mutant:
         self.group = ""
         self.fault = ""
         self.guest = self.program = self.test = None
+        self.config = None          # of the kernel that the guest is for, see check()
         self.log = None             # what the kernel's log must say instead
         self.file = self.function = None
         self.old, self.new = [], []
@@ -123,8 +124,9 @@ def parse(path):
 def _check_test(m, guests, program):
     if m.guest not in guests:
         raise Bad(f"{m.name}: there is no guest {m.guest}")
+    m.config, _, command = guests[m.guest]
     # the file "guests" has loops over NAME for /add/NAME_test
-    if not re.search(rf"\b{m.program.removesuffix('_test')}(_test)?\b", guests[m.guest]):
+    if not re.search(rf"\b{m.program.removesuffix('_test')}(_test)?\b", command):
         raise Bad(f"{m.name}: the guest {m.guest} does not run {m.program}")
     fixture, *_, test = m.test.split(".")
     head = rf"TEST\({test}\)" if fixture == "global" else rf"TEST_F(_TIMEOUT)?\({fixture}, {test}\b"
@@ -134,8 +136,8 @@ def _check_test(m, guests, program):
 
 def check(mutants, read, guests, program):
     """Each one must match exactly once in what read(FILE) returns, and name a test
-    of a program that its guest runs. guests: {name: command}; program(NAME) returns
-    the source."""
+    of a program that its guest runs. guests: {name: (configuration of the kernel,
+    arguments of scripts/vm, command)}; program(NAME) returns the source."""
     bad = []
     for m in mutants:
         try:

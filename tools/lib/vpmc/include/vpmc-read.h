@@ -107,7 +107,9 @@ vpmc_read_n(const struct vpmc_page *page, unsigned int n, uint64_t *count,
 /**
  * vpmc_read_page() - Read all counters, however many, and the run time
  * @page:	The calling thread's own page.
- * @count:	Receives @page->nr_counters 64-bit counts.
+ * @count:	Receives @page->nr_counters 64-bit counts. Give it room for
+ *		VPMC_MAX_COUNTERS, unless nobody but this thread can program its
+ *		set: others may give it more of them at any moment.
  * @ticks:	Receives the thread's run time in TSC ticks; may be NULL.
  */
 static inline void vpmc_read_page(const struct vpmc_page *page,

@@ -7,6 +7,7 @@
  */
 #include <sys/stat.h>
 #include "inherit.h"
+#include "proc.h"
 
 #define IMAGE	"/tmp/vpmc_heir"
 #define USER	1000
@@ -187,6 +188,59 @@ TEST(counts_the_kernel)
 	ASSERT_EQ(0, family_read(root.fd, FINISHED, &all));
 	EXPECT_EQ(1, all.finished);
 	EXPECT_LT(own.sum[0], all.sum[0]);
+	set_close(&root);
+}
+
+/*
+ * A relative whose leader has counted the kernel and ended. Its other thread has
+ * counters of its own, and its memory in common with its parent, who counts the
+ * kernel.
+ */
+struct relative {
+	volatile pid_t leader;
+	void *volatile failed;
+};
+
+static void *map_when_alone(void *arg)
+{
+	struct relative *r = arg;
+
+	while (task_state(r->leader) != 'Z')
+		usleep(100);
+	r->failed = map_beside(NULL);
+	syscall(SYS_exit, 0);
+	return NULL;
+}
+
+static int have_relative(void)
+{
+	struct relative r = { .failed = &r };
+	pthread_t thread;
+	pid_t pid = vfork();
+
+	if (!pid) {
+		r.leader = getpid();
+		if (pthread_create(&thread, NULL, map_when_alone, &r))
+			_exit(1);
+		syscall(SYS_exit, 0);
+	}
+	return child_status(pid) || r.failed;
+}
+
+TEST(relative_of_one_that_counts_the_kernel)
+{
+	static const struct choice kernel[] = { { EV_KERNEL_INSNS, 0 }, {} };
+	struct set root;
+	pid_t pid;
+
+	ASSERT_EQ(0, set_open(&root, kernel));
+	root.control.flags = PROCESSES;
+	ASSERT_EQ(0, vpmc_ioctl(root.fd, VPMC_IOC_CONTROL, &root.control));
+	pid = fork();
+	if (!pid)
+		_exit(setgid(USER) || setuid(USER) ||
+		      prctl(PR_SET_DUMPABLE, 1) || have_relative());
+	EXPECT_EQ(0, child_status(pid));
 	set_close(&root);
 }
 

@@ -99,7 +99,10 @@ TEST(orphan)
 	close(fd);
 }
 
-/* Short children, one after the other: exact, and nothing remains of them. */
+/*
+ * Short children, one after the other, in their parent's memory: exact, and nothing
+ * remains of them.
+ */
 TEST_F_TIMEOUT(family, ten_thousand_children, 120)
 {
 	const long vfork = CLONE_VM | CLONE_VFORK | SIGCHLD;
@@ -119,37 +122,52 @@ TEST_F_TIMEOUT(family, ten_thousand_children, 120)
 	EXPECT_GT(many / 2, lost_kb(before, many / 2));
 }
 
-/* Several at a time, and somebody who reads all the time. */
-TEST_F(family, bomb)
+/*
+ * Ten thousand more, by fork(), several at a time, and somebody who reads all the
+ * time. They need the memory of those that live.
+ */
+#define FORKERS	4
+
+TEST_F_TIMEOUT(family, bomb, 120)
 {
 	struct code_count each = CODE_CLONE_CHILD(CODE_CLONES_TURNS);
-	struct code_count one = code_add(CODE_MEASURE, CODE_CLONES(100));
+	const int many = test_times(MANY) / FORKERS;
+	struct code_count one = code_add(code_add(CODE_MEASURE,
+						  CODE_CLONES(many)),
+					 code_times(each, many));
 	unsigned long long last = 0;
+	long before = settled_kb(), most = 0, kb;
 	struct vpmc_read read;
 	struct set set;
 	int status, i;
 
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < FORKERS; i++) {
 		if (fork())
 			continue;
 		_exit(heir_open(&set) ||
-		      set_measure(&set, code_clones, SIGCHLD, 100));
+		      set_measure(&set, code_clones, SIGCHLD, many));
 	}
 	do {
 		ASSERT_EQ(0, family_read(self->fd, LIVING | FINISHED, &read));
 		/* None is missed while it is handed over. */
 		EXPECT_LE(last, read.sum[0]);
-		EXPECT_LE(4, read.living + read.finished);
+		EXPECT_LE(FORKERS, read.living + read.finished);
+		EXPECT_GE(2 * FORKERS, read.living);
 		last = read.sum[0];
+		kb = before - free_kb();
+		most = kb > most ? kb : most;
 	} while (read.living);
-	EXPECT_EQ(0, family_wrong(self->fd, LIVING | FINISHED, 0, 404,
-				  code_times(code_add(one,
-						      code_times(each, 100)),
-					     4)));
-	for (i = 0; i < 4; i++) {
+	EXPECT_EQ(0, family_wrong(self->fd, LIVING | FINISHED, 0,
+				  FORKERS * (many + 1),
+				  code_times(one, FORKERS)));
+	for (i = 0; i < FORKERS; i++) {
 		ASSERT_LT(0, wait(&status));
 		EXPECT_EQ(0, status);
 	}
+	/* What is freed comes back late, but all of it were ten times more. */
+	TH_LOG("%ld kB at most", most);
+	EXPECT_GT(50000, most);
+	EXPECT_GT(many, lost_kb(before, many));
 }
 
 /* What a descendant clears is counted with the finished ones. */

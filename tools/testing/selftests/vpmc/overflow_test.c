@@ -190,16 +190,25 @@ static void count_disturbed(struct __test_metadata *_metadata,
 	EXPECT_LT(DISTURBED, times);
 }
 
+/* Short periods, long ones, and some that end anywhere in the loop. */
+static const struct sampled disturbed[] = {
+	{ EV_INSNS, FIXED(0), 1000 }, { EV_BRANCHES, 1, 1000 },
+	{ EV_INSNS, 1, 20011 }, { EV_BRANCHES, 0, 20011 },
+	{ EV_INSNS, FIXED(0), 10000000 }, { EV_BRANCHES, 3, 10000000 },
+};
+
 /* Another thread takes the CPU again and again. */
 TEST_F(overflow, preempted)
 {
-	const struct sampled s = { EV_INSNS, FIXED(0), 20011 };
 	pid_t pid;
+	int i;
 
 	ASSERT_EQ(0, pin(0));
 	pid = start_preempter(0, 50000);
 	ASSERT_LT(0, pid);
-	count_disturbed(_metadata, &self->set, s, variant->each, page_switches);
+	for (i = 0; i < ARRAY_SIZE(disturbed); i++)
+		count_disturbed(_metadata, &self->set, disturbed[i],
+				variant->each, page_switches);
 	EXPECT_EQ(0, stop_disturber(pid));
 }
 
@@ -221,12 +230,13 @@ TEST_F(overflow, preempted_by_one_like_it)
 
 TEST_F(overflow, migrated)
 {
-	const struct sampled s = { EV_INSNS, 1, 20011 };
 	pid_t pid = start_migrator(my_tid(), 50000);
+	int i;
 
 	ASSERT_LT(0, pid);
-	count_disturbed(_metadata, &self->set, s, variant->each,
-			page_migrations);
+	for (i = 0; i < ARRAY_SIZE(disturbed); i++)
+		count_disturbed(_metadata, &self->set, disturbed[i],
+				variant->each, page_migrations);
 	EXPECT_EQ(0, stop_disturber(pid));
 }
 

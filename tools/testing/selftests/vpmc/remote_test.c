@@ -112,6 +112,41 @@ TEST_F(remote, every_operation)
 	EXPECT_EQ(0, target_end(&self->t));
 }
 
+/*
+ * A period that ends while it serves the third byte: poll() says so, and it goes
+ * on from there when the watcher says so.
+ */
+TEST_F(remote, overflow)
+{
+	const uint64_t period = code_times(TARGET_SERVE, 3).insns - 1001;
+	struct pollfd poll_fd = { .fd = self->fd, .events = POLLIN };
+	struct vpmc_control control;
+	struct code_count stood;
+
+	control_of(&control, events, 0);
+	control.counter[0].period = period;
+	ASSERT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_CONTROL, &control));
+	ASSERT_EQ(0, target_serve(&self->t, 2));
+	EXPECT_EQ(0, poll(&poll_fd, 1, 0));
+	EXPECT_EQ(0, wrong_read(self->fd, VPMC_STATE_RUNNING,
+				code_times(TARGET_SERVE, 2)));
+	ASSERT_EQ(0, target_serve(&self->t, 2));
+	/* A jump and half of the loop's last 995 instructions are not counted. */
+	stood = CODE_COUNT(period,
+			   code_times(TARGET_SERVE, 3).branches - 499);
+	EXPECT_EQ(1, poll(&poll_fd, 1, 0));
+	EXPECT_EQ(POLLIN, poll_fd.revents);
+	EXPECT_EQ(0, wrong_read(self->fd, VPMC_STATE_OVERFLOWED, stood));
+	ASSERT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_RESUME, 0));
+	EXPECT_EQ(0, poll(&poll_fd, 1, 0));
+	ASSERT_EQ(0, target_serve(&self->t, 2));
+	EXPECT_EQ(0, wrong_read(self->fd, VPMC_STATE_RUNNING,
+				code_add(stood, code_times(TARGET_SERVE, 2))));
+	ASSERT_EQ(0, target_serve(&self->t, 1));
+	EXPECT_EQ(1, poll(&poll_fd, 1, 0));
+	EXPECT_EQ(0, target_end(&self->t));
+}
+
 /* Two descriptors, one set: opened again it is found as it is. */
 TEST_F(remote, found_again)
 {

@@ -40,6 +40,7 @@ enum disturbance {
 	KILL,		/* of the thread that would be migrated */
 	RUN,		/* on CPU 1, of the thread that the command is for */
 	LATE,		/* overflow interrupts since the trigger was armed */
+	UNLINK,		/* by another thread: an IPI if it runs */
 };
 
 #define REVOKE_FILE	"/proc/sys/kernel/vpmc_revoke"
@@ -49,7 +50,7 @@ static const char *const disturbance_name[] = {
 	[MIGRATE] = "migrate", [READ] = "read", [STOP] = "stop",
 	[START] = "start", [REVOKE] = "revoke",
 	[READ_FAMILY] = "read family", [KILL] = "kill",
-	[RUN] = "run", [LATE] = "late overflow",
+	[RUN] = "run", [LATE] = "late overflow", [UNLINK] = "unlink",
 };
 
 /* The urgent thread: blocked in read() of a pipe, but for a loop each time. */
@@ -107,6 +108,8 @@ static int sweep_disturb(struct sweep *s)
 		return vpmc_ioctl(s->fd, VPMC_IOC_STOP, 0);
 	case START:
 		return vpmc_ioctl(s->fd, VPMC_IOC_START, 0);
+	case UNLINK:
+		return vpmc_ioctl(s->fd, VPMC_IOC_UNLINK, 0);
 	case RUN:
 		/* It is less urgent than this thread, which must sleep. */
 		if (write(s->wake, "", 1) != 1 || nanosleep(&moment, NULL))

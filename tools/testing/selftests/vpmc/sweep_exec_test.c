@@ -7,6 +7,8 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include "sweep.h"
+#include "inherit.h"
+#include "target.h"
 
 FIXTURE(sweep_exec)
 {
@@ -27,8 +29,9 @@ FIXTURE_TEARDOWN(sweep_exec)
 	EXPECT_EQ(0, sweep_stop(self->s));
 }
 
-/* Counts, and becomes the image. */
-static void become_image(struct sweep *s, unsigned long k, int out)
+/* Counts, and becomes the image when it is told to. */
+static void become_image(struct sweep *s, unsigned long k, int out,
+			 struct child *c)
 {
 	char *argv[] = { "image", "few", "turns", NULL };
 	struct code_armed armed = {
@@ -39,7 +42,7 @@ static void become_image(struct sweep *s, unsigned long k, int out)
 	struct set set;
 
 	if (dup2(out, 1) != 1 || set_open(&set, mine) ||
-	    dup2(set.fd, EXEC_FD) != EXEC_FD)
+	    dup2(set.fd, EXEC_FD) != EXEC_FD || child_send(c) || child_wait(c))
 		_exit(100);
 	s->tid = my_tid();
 	code_measure(EXEC_FD, VPMC_IOC_START, VPMC_IOC_STOP, code_armed,
@@ -47,25 +50,29 @@ static void become_image(struct sweep *s, unsigned long k, int out)
 	_exit(101);
 }
 
-/* The image's sums, by itself; an error if it does not end well. */
-static int run_image(struct sweep *s, unsigned long k, struct vpmc_read *read_out)
+/* The image's sums, by itself, and how it ended. -1: it did not begin. */
+static int run_image(struct sweep *s, unsigned long k, struct vpmc_read *sums)
 {
-	int out[2], err;
-	pid_t pid;
+	struct child c;
+	int out[2], status = -1;
 
+	memset(sums, 0, sizeof(*sums));
 	if (pipe(out))
-		return 1;
-	sweep_begin(s);
-	pid = fork();
-	if (!pid)
-		become_image(s, k, out[1]);
+		return -1;
+	if (!child_fork(&c))
+		become_image(s, k, out[1], &c);
 	close(out[1]);
-	err = child_status(pid);
-	sweep_disarm(s);
-	err = err || read(out[0], read_out, sizeof(*read_out)) !=
-		     sizeof(*read_out);
+	if (!child_wait(&c)) {
+		s->fd = open_of(c.pid, O_RDWR);
+		sweep_begin(s);
+		child_send(&c);
+		status = child_end(&c);
+		sweep_disarm(s);
+	}
+	if (read(out[0], sums, sizeof(*sums)) < 0)
+		status = -1;
 	close(out[0]);
-	return err;
+	return status;
 }
 
 static int wrong_image(void *arg, unsigned long k)
@@ -75,8 +82,10 @@ static int wrong_image(void *arg, unsigned long k)
 			 code_add(CODE_EXEC, CODE_EXEC_FEW));
 	struct sweep *s = arg;
 	struct vpmc_read read;
+	int err = run_image(s, k, &read);
 
-	if (run_image(s, k, &read))
+	close(s->fd);
+	if (err)
 		return 1;
 	if (read.nr_counters == 3 && read.sum[0] == count.insns &&
 	    read.sum[1] == count.branches && read.sum[2] == count.insns)
@@ -91,6 +100,33 @@ TEST_F(sweep_exec, exec)
 {
 	for (self->s->what = INTERRUPT; self->s->what <= MIGRATE; self->s->what++)
 		sweep_all(_metadata, self->s, sweep_step(), wrong_image, self->s);
+}
+
+/* Somebody takes the counters away: there is no more than up to then. */
+static int wrong_unlinked(void *arg, unsigned long k)
+{
+	struct sweep *s = arg;
+	struct vpmc_read read;
+	int status = run_image(s, k, &read);
+	int err = vpmc_read(s->fd, &read);
+
+	close(s->fd);
+	if (!err && read.sum[0] == read.sum[2] &&
+	    (status == 0 || status == ESRCH) &&
+	    read.state == (s->disturbed && !s->error ? VPMC_STATE_UNLINKED :
+						       VPMC_STATE_EXITED))
+		return 0;
+	fprintf(stderr, "# status %d, error %d, state %u, %llu and %llu\n",
+		status, err, read.state, (unsigned long long)read.sum[0],
+		(unsigned long long)read.sum[2]);
+	return 1;
+}
+
+TEST_F(sweep_exec, unlinked)
+{
+	self->s->what = UNLINK;
+	self->s->ends = true;
+	sweep_all(_metadata, self->s, sweep_step(), wrong_unlinked, self->s);
 }
 
 TEST_HARNESS_MAIN

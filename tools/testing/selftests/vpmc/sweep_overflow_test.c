@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Ends of periods whose interrupt comes late: at each instruction of ours that
- * the kernel executes after that, also when another thread has the CPU. The
- * right thread is told, once, by a signal and by a record, and nobody's counts change.
- * For counters of 20 bits.
+ * the kernel executes after that, also when another thread has the CPU; and those
+ * that are disturbed, from START to STOP. The right thread is told, once, by a signal
+ * and by a record, and nobody's counts change. For counters of 20 bits.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -17,12 +17,18 @@
 #define TURNS	110000
 #define PERIOD	200000
 
+/* Of a run that is short, because it is disturbed at each instruction. */
+#define SHORT_TURNS	600
+#define SHORT_PERIOD	1000
+
 FIXTURE(late_overflow)
 {
 	struct sweep *s;
 	struct set set;
 	const struct vpmc_ring *ring;
+	uint64_t period;
 	struct partner *partner;
+	struct code_count sums;
 };
 
 FIXTURE_VARIANT(late_overflow)
@@ -42,7 +48,7 @@ FIXTURE_VARIANT_ADD(late_overflow, rearm)
 	.each = CODE_OVERFLOW,
 };
 
-static int program(struct set *set, unsigned int flags)
+static int program(struct set *set, unsigned int flags, uint64_t period)
 {
 	int i;
 
@@ -52,7 +58,7 @@ static int program(struct set *set, unsigned int flags)
 	set->control.ring_watermark = 1;
 	for (i = 0; mine[i].evtsel; i++)
 		control_add_period(&set->control, mine[i].evtsel, mine[i].index,
-				   i ? 0 : PERIOD);
+				   i ? 0 : period);
 	return set_control(set);
 }
 
@@ -66,7 +72,8 @@ FIXTURE_SETUP(late_overflow)
 	ASSERT_EQ(0, set_fifo(10));
 	ASSERT_LT(0, sweep_kernel_ranges());
 	ASSERT_EQ(0, set_open(&self->set, mine));
-	ASSERT_EQ(0, program(&self->set, variant->flags));
+	self->period = PERIOD;
+	ASSERT_EQ(0, program(&self->set, variant->flags, PERIOD));
 	self->ring = ring_map(&self->set);
 	ASSERT_NE(MAP_FAILED, self->ring);
 	ASSERT_EQ(0, vpmc_info(self->set.fd, &info));
@@ -100,13 +107,14 @@ static int told_wrong(const struct set *set)
 }
 
 /* One record, of what the signal told, and poll() knows. */
-static int recorded_wrong(const struct set *set, const struct vpmc_ring *ring)
+static int recorded_wrong(const struct set *set, const struct vpmc_ring *ring,
+			  uint64_t period)
 {
 	const struct vpmc_record *r = vpmc_ring_record(ring, 0);
 	uint32_t unread = vpmc_ring_unread(ring);
 
 	if (unread == 1 && r->mask == 1 && r->periods == 1 && !r->lost &&
-	    r->ip == code_overflow_log[0].ip && r->sum[0] >= PERIOD &&
+	    r->ip == code_overflow_log[0].ip && r->sum[0] >= period &&
 	    r->ticks <= set->page->tsc_base && polled(set, 0) == POLLIN &&
 	    !ring_consume(set, 1) && !polled(set, 0))
 		return 0;
@@ -138,7 +146,7 @@ static void sweep_late(struct __test_metadata *_metadata,
 		errors += run(s, &self->set, k) != 0;
 		errors += sweep_wrong(s, k);
 		errors += told_wrong(&self->set);
-		errors += recorded_wrong(&self->set, self->ring);
+		errors += recorded_wrong(&self->set, self->ring, self->period);
 		errors += vpmc_read(self->set.fd, &read) ||
 			  wrong_sums(&self->set, &read, told_in_loop() ?
 				     code_add(count, each) : count);
@@ -226,6 +234,52 @@ TEST_F(late_overflow, start_stop)
 {
 	sweep_late(_metadata, self, run_stop,
 		   code_add(CODE_MEASURE, CODE_LOOP(TURNS)), variant->each);
+}
+
+/* By nothing, another thread or another CPU; the counts are what they are without. */
+static int wrong_disturbed(void *arg, unsigned long k)
+{
+	FIXTURE_DATA(late_overflow) *self = arg;
+	const volatile struct code_overflow *log = &code_overflow_log[0];
+	const struct vpmc_record *record = vpmc_ring_record(self->ring, 0);
+	struct set *set = &self->set;
+	struct vpmc_read read;
+	int err;
+
+	err = pin(0) || take_overflows(set, OVERFLOW_SIGNAL) ||
+	      vpmc_ioctl(set->fd, VPMC_IOC_CLEAR, 0) || sweep_arm(self->s, k);
+	err = err ?: set_measure(set, code_loop, SHORT_TURNS, 0);
+	sweep_disarm(self->s);
+	err += told_wrong(set);
+	err += recorded_wrong(set, self->ring, self->period);
+	if (log->ip != loop_ip(self->period) || record->sum[0] != self->period) {
+		fprintf(stderr, "# told at %#llx, not %#llx; sum %llu\n",
+			(unsigned long long)log->ip,
+			(unsigned long long)loop_ip(self->period),
+			(unsigned long long)record->sum[0]);
+		err++;
+	}
+	return err + (vpmc_read(set->fd, &read) ||
+		      wrong_sums(set, &read, self->sums));
+}
+
+TEST_F(late_overflow, in_time_and_disturbed)
+{
+	struct sweep *s = self->s;
+
+	ASSERT_EQ(0, ring_unmap(&self->set, self->ring));
+	self->period = SHORT_PERIOD;
+	ASSERT_EQ(0, program(&self->set, variant->flags, self->period));
+	self->ring = ring_map(&self->set);
+	ASSERT_NE(MAP_FAILED, self->ring);
+	self->sums = code_add(variant->each,
+			      code_add(CODE_MEASURE, CODE_LOOP(SHORT_TURNS)));
+	s->tid = my_tid();
+	s->fd = self->set.fd;
+	ASSERT_EQ(0, write_file(RATE, "1000000000"));
+	for (s->what = INTERRUPT; s->what <= READ; s->what++)
+		sweep_all(_metadata, s, sweep_step(), wrong_disturbed, self);
+	EXPECT_EQ(0, write_file(RATE, "100000"));
 }
 
 TEST_HARNESS_MAIN

@@ -7,8 +7,11 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include "sweep.h"
+#include "proc.h"
 
 #define TURNS	40
+
+#define PERIOD_MIN	"/proc/sys/kernel/vpmc_period_min"
 
 /* From START to the first read() in code_serve(). */
 #define ASLEEP	code_add(CODE_MEASURE_HEAD, CODE_COUNT(7, 0))
@@ -19,6 +22,7 @@
 struct sleeper {
 	pthread_t thread;
 	struct set set;
+	uint64_t period;	/* of its first counter */
 	int pipe[2];
 	volatile int error;	/* -1: it has not begun */
 };
@@ -50,11 +54,17 @@ FIXTURE_TEARDOWN(remote)
 static void *sleeper_thread(void *arg)
 {
 	struct sleeper *sleeper = arg;
+	struct set *set = &sleeper->set;
+	int err = pin(1) || set_fifo(20) || set_open(set, mine);
 
-	sleeper->error = pin(1) || set_fifo(20) || set_open(&sleeper->set, mine);
-	if (!sleeper->error)
-		set_measure(&sleeper->set, code_serve, sleeper->pipe[0], TURNS);
-	munmap(sleeper->set.page, PAGE);
+	if (!err && sleeper->period) {
+		set->control.counter[0].period = sleeper->period;
+		err = vpmc_ioctl(set->fd, VPMC_IOC_CONTROL, &set->control);
+	}
+	sleeper->error = err;
+	if (!err)
+		set_measure(set, code_serve, sleeper->pipe[0], TURNS);
+	munmap(set->page, PAGE);
 	return NULL;
 }
 
@@ -94,6 +104,22 @@ static int sleeper_start(struct sleeper *sleeper)
 	return 0;
 }
 
+/* The period ends before it sleeps again. */
+static int sleeper_overflow(struct sleeper *sleeper)
+{
+	struct vpmc_read read;
+
+	if (write(sleeper->pipe[1], "", 1) != 1)
+		return 1;
+	do {
+		usleep(10);
+		if (vpmc_read(sleeper->set.fd, &read))
+			return 1;
+	} while (read.state != VPMC_STATE_OVERFLOWED ||
+		 task_state(read.tid) != 'S');
+	return 0;
+}
+
 static int sleeper_stop(struct sleeper *sleeper)
 {
 	int err;
@@ -112,6 +138,7 @@ static int sleeper_stop(struct sleeper *sleeper)
 struct command {
 	unsigned int nr;
 	bool stopped;		/* The set is stopped and cleared before it. */
+	uint64_t period;	/* Or stands at the end of this one. */
 	struct code_count without, with;
 	struct sweep *s;
 	struct sleeper *sleeper;
@@ -140,7 +167,9 @@ static int wrong_command(void *arg, unsigned long k)
 	struct sweep *s = command->s;
 	int err;
 
-	if (sleeper_start(sleeper))
+	sleeper->period = command->period;
+	if (sleeper_start(sleeper) ||
+	    (command->period && sleeper_overflow(sleeper)))
 		return 1;
 	s->wake = sleeper->pipe[1];
 	err = command->stopped &&
@@ -197,6 +226,17 @@ TEST_F(remote, start)
 TEST_F(remote, clear)
 {
 	SWEEP(.nr = VPMC_IOC_CLEAR, .with = CODE_SERVE(TURNS));
+}
+
+/* After an overflow that came just before it slept again. */
+TEST_F(remote, resume)
+{
+	struct code_count stood = CODE_COUNT(SERVED.insns - 1, SERVED.branches);
+
+	ASSERT_EQ(0, write_file(PERIOD_MIN, "1"));
+	SWEEP(.nr = VPMC_IOC_RESUME, .period = stood.insns, .without = stood,
+	      .with = code_add(stood, CODE_SERVE(TURNS)));
+	EXPECT_EQ(0, write_file(PERIOD_MIN, "1000"));
 }
 
 /* To another selection, which counts at once. */
