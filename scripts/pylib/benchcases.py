@@ -18,7 +18,8 @@ PER_SWITCH = ("same-mm-same", "same-mm-other", "other-mm-same", "other-mm-other"
 ROUND_TRIP = ("same-mm-unmonitored", "other-mm-unmonitored", "idle", "kthread", "idle-kernel",
               "other-mm-unmonitored-overflow", "idle-overflow")
 READS = ("read-inline", "read-call", "read-ioctl", "read-in-handler", "read-first")
-CALLS = ("open", *(call + whose for whose in ("", "-other") for call in ("start", "stop", "clear", "read")))
+CALLS = ("open", *(call + whose for whose in ("", "-other") for call in ("start", "stop", "clear", "read")),
+         "start-after-other-mm")
 # These are differences to the same without counters.
 PROCESSES = tuple(case + how for how in ("", "-inherit") for case in ("fork-exit", "fork-exec-exit", "thread-exit"))
 
@@ -36,6 +37,7 @@ BUDGETS = {
     "switch-kthread": lambda n: {"wrmsr": 0, "rdpmc": n, "rdtsc": 2},
     "start": lambda n: {"wrmsr": 1},
     "stop": lambda n: {"wrmsr": 1},
+    "start-after-other-mm": lambda n: {"wrmsr": 1 + n},
     # three instructions for each of the two
     "fork-exit-hooks": lambda n: {"instructions": 6},
 }
@@ -45,6 +47,7 @@ BUDGETS_OF_AMD = {
     "switch-other-mm-unmonitored": None,
     "start": lambda n: {"wrmsr": n},
     "stop": lambda n: {"wrmsr": n},
+    "start-after-other-mm": lambda n: {"wrmsr": 2 * n},
 }
 
 # Budgets that are exceeded: by how much at most, and why.
@@ -58,7 +61,7 @@ EXPLAINED = {
 
 # What is flat or linear may be so much dearer with 10,000 threads than with one. A
 # creation is dearer or cheaper by what the memory allocator finds.
-FLAT = {"switch": 1, "create-exit": 1.5, "read-tree": 1.1}
+FLAT = {"switch": 1, "create-exit": 1.5, "attach": 1.1, "read-tree": 1.1}
 PAGE = 4096
 
 
@@ -153,6 +156,10 @@ class Cases:
                 for n in numbers:
                     flat = {"instructions": round(costs[numbers[0]]["instructions"] * FLAT[what])}
                     yield row(name + what, n, "vpmc", costs[n], flat)
+            attaches = {n: total(raw[name + "attach", n, "vpmc"]) for n in numbers}
+            for n in numbers:
+                flat = {"instructions": round(attaches[numbers[0]]["instructions"] * FLAT["attach"])}
+                yield row(name + "attach", n, "vpmc", attaches[n], flat)
             trees = {n: total(raw[name + "read-tree", n, "vpmc"]) for n in numbers}
             each = (trees[numbers[1]]["instructions"] - trees[numbers[0]]["instructions"]) / (numbers[1] - numbers[0])
             for n in numbers:

@@ -202,6 +202,22 @@ static void measure_child(enum who who, unsigned int n)
 	cost_print(&cost, "fork-open-exit", n, who_name[who]);
 }
 
+/* A process that counts the same has moved the counters meanwhile. */
+static void start_after_another(enum who who, unsigned int n)
+{
+	struct partner partner = {
+		.process = true, .who = who, .n = n, .what = what_user,
+	};
+
+	partner_start(&partner);
+	MEASURE("start-after-other-mm", "", ROUNDS, ({
+		call(VPMC_IOC_STOP, 0);
+		eventfd_post(partner.to, GO);
+		eventfd_take(partner.from);
+	}), call(VPMC_IOC_START, 0));
+	partner_stop(&partner);
+}
+
 static void own_calls(enum who who, unsigned int n)
 {
 	if (who == NOBODY)
@@ -209,6 +225,8 @@ static void own_calls(enum who who, unsigned int n)
 	measure_open(who, n);
 	counters_open(&counters, who, n, &what_user);
 	calls("");
+	if (who == VPMC)
+		start_after_another(who, n);
 	counters_close(&counters);
 	calls_of_other(who, n);
 }
