@@ -7,8 +7,6 @@
 #include "vpmc_test.h"
 #include "disturb.h"
 
-static const struct timespec short_time = { .tv_nsec = 50000 };
-
 FIXTURE(count)
 {
 	struct set set;
@@ -105,6 +103,10 @@ TEST_F(count, system_calls)
 
 TEST_F(count, sleeps)
 {
+	const struct timespec short_time = {
+		.tv_nsec = 50000 * test_slowness(),
+	};
+
 	ASSERT_EQ(0, set_measure(&self->set, code_sleep, (long)&short_time,
 				 100));
 	EXPECT_EQ(0, wrong_after(&self->set, CODE_SLEEP(100)));

@@ -380,13 +380,16 @@ FIXTURE_TEARDOWN(leak)
 TEST_F_TIMEOUT(leak, threads, 120)
 {
 	const long n = 1000L * test_slowness();
-	long before, lost;
+	long before, lost = n;
+	int i;
 
 	ASSERT_EQ(0, cycles(n));
-	before = settled_kb();
-	ASSERT_LT(0, before);
-	ASSERT_EQ(0, cycles(4 * n));
-	lost = lost_kb(before, n);
+	for (i = 0; i < LOSSES && lost >= n; i++) {
+		before = settled_kb();
+		ASSERT_LT(0, before);
+		ASSERT_EQ(0, cycles(4 * n));
+		lost = lost_kb(before, n);
+	}
 	EXPECT_GT(n, lost) {
 		TH_LOG("%ld kB less", lost);
 	}

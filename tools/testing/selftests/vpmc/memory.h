@@ -54,4 +54,11 @@ static inline long lost_kb(long before, long limit)
 	return lost;
 }
 
+/*
+ * A kernel that looks for uses after free keeps what is freed for a while, until
+ * it has enough of that. So what loses memory is done again; what leaks loses as
+ * much each time.
+ */
+#define LOSSES	40
+
 #endif /* MEMORY_H */

@@ -124,6 +124,7 @@ TEST_F(inherit, revoke)
 struct victim {
 	struct sweep *s;
 	volatile int fd;
+	struct pmu_trigger at;	/* if it was not killed */
 	unsigned long children;
 	unsigned long none;
 };
@@ -135,6 +136,7 @@ static int victim_main(struct victim *victim, unsigned long k)
 		.body = code_clone, .a = CLONE, .b = TURNS,
 		.skip = k, .action = sweep_action(s),
 	};
+	unsigned long *status = armed.status;
 	struct set set;
 
 	if (root_open(&set, PROCESSES))
@@ -143,6 +145,8 @@ static int victim_main(struct victim *victim, unsigned long k)
 	victim->fd = set.fd;
 	code_measure(set.fd, VPMC_IOC_START, VPMC_IOC_STOP, code_armed,
 		     (long)&armed, 0);
+	victim->at = (struct pmu_trigger){ status[0], status[1], status[2],
+					   status[3] };
 	return 0;
 }
 
@@ -160,7 +164,8 @@ static int wrong_killed_fork(void *arg, unsigned long k)
 	if (!pid)
 		_exit(victim_main(victim, k));
 	status = child_status(pid);
-	sweep_disarm(s);
+	/* One that CPU 1's waiting has let go disarms the trigger itself. */
+	sweep_end(s, status ? pmu_trigger_status() : victim->at);
 	wrong = status != (s->disturbed ? KILLED_BY(SIGKILL) : 0);
 	/* The child, if there is one, is as urgent as we are, and short. */
 	do {

@@ -48,6 +48,7 @@ struct shared {
 	bool same_selection;
 	bool pinned;
 	bool in_turn;		/* on one CPU */
+	bool yield;		/* each time to another one */
 	enum others others;
 	code_fn body;
 	long a;
@@ -169,6 +170,7 @@ FIXTURE_SETUP(workers)
 	shared->same_selection = variant->same_selection;
 	shared->pinned = !variant->unpinned;
 	shared->in_turn = variant->in_turn;
+	shared->yield = variant->yield;
 	shared->others = variant->others;
 	if (variant->yield) {
 		shared->body = code_yield;
@@ -231,9 +233,11 @@ static void *work(void *arg)
 
 	worker->wrong = -1;
 	if (shared->in_turn)
-		err = pin(0) || set_fifo(10);
+		err = pin(0);
 	else
 		err = shared->pinned ? pin(worker->number % 2) : 0;
+	if (shared->yield)
+		err = err || set_fifo(10);
 	if (shared->others != COUNT && worker->number >= 2) {
 		worker->wrong = work_plain(worker) || err;
 		return NULL;
