@@ -5,9 +5,11 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
+#include <poll.h>
 #include <vpmc-ring.h>
 
 #include "disturb.h"
+#include "inherit.h"
 
 #ifndef __i386__
 #error "to be compiled with -m32"
@@ -114,6 +116,13 @@ TEST_F(compat, counts)
 	expect_sums(_metadata, &self->set, TURNS);
 }
 
+static int poll_hup(int fd)
+{
+	struct pollfd poll_fd = { .fd = fd };
+
+	return poll(&poll_fd, 1, 0) == 1 ? poll_fd.revents : 0;
+}
+
 /* Two reads by RDPMC, and what stands between them and in the second. */
 static uint64_t between(struct set *set, long turns)
 {
@@ -158,6 +167,79 @@ TEST_F(compat, child_has_none)
 	if (!pid)
 		_exit(vpmc_read(open(THREAD_FILE, O_RDONLY), &read) != -ENOENT);
 	EXPECT_EQ(0, child_status(pid));
+}
+
+/* One that inherits counts for its parent, which reads how many did. */
+TEST_F(compat, heir)
+{
+	struct vpmc_control *control = &self->set.control;
+	struct vpmc_read read;
+	struct set set;
+	pid_t pid;
+
+	control->flags |= PROCESSES;
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CONTROL, control));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(heir_open(&set) || measure(set.fd, VPMC_IOC_START,
+						 VPMC_IOC_STOP, TURNS));
+	EXPECT_EQ(0, child_status(pid));
+	ASSERT_EQ(0, measure(self->set.fd, VPMC_IOC_START, VPMC_IOC_STOP, 10));
+	ASSERT_EQ(0, family_read(self->set.fd, LIVING | FINISHED, &read));
+	EXPECT_EQ(0, read.living);
+	EXPECT_EQ(1, read.finished);
+	EXPECT_EQ(insns(TURNS) + insns(10), read.sum[0]);
+	EXPECT_EQ(branches(TURNS) + branches(10), read.sum[1]);
+}
+
+/* Sums that stay over CONTROL, and those that CLEAR leaves. */
+TEST_F(compat, preserve_and_clear)
+{
+	struct vpmc_control *control = &self->set.control;
+	struct vpmc_read read;
+	int fd = self->set.fd;
+
+	ASSERT_EQ(0, measure(fd, VPMC_IOC_START, VPMC_IOC_STOP, TURNS));
+	control->counter[1].flags = VPMC_COUNTER_PRESERVE;
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_CONTROL, control));
+	ASSERT_EQ(0, measure(fd, VPMC_IOC_START, VPMC_IOC_STOP, 10));
+	ASSERT_EQ(0, vpmc_read(fd, &read));
+	EXPECT_EQ(insns(10), read.sum[0]);
+	EXPECT_EQ(branches(TURNS) + branches(10), read.sum[1]);
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_CLEAR, (void *)2));
+	ASSERT_EQ(0, vpmc_read(fd, &read));
+	EXPECT_EQ(insns(10), read.sum[0]);
+	EXPECT_EQ(0, read.sum[1]);
+}
+
+/* Another process' counters: opened, started, read and taken away. */
+TEST_F(compat, remote)
+{
+	struct vpmc_read read;
+	char path[64];
+	pid_t pid;
+	int fd;
+
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		pause();
+		_exit(1);
+	}
+	snprintf(path, sizeof(path), "/proc/%d/perfctr", pid);
+	fd = open(path, O_RDWR | O_CREAT, 0);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_CONTROL, &self->set.control));
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_START, 0));
+	ASSERT_EQ(0, kill(pid, SIGKILL));
+	EXPECT_EQ(KILLED_BY(SIGKILL), child_status(pid));
+	EXPECT_EQ(POLLHUP, poll_hup(fd));
+	ASSERT_EQ(0, vpmc_read(fd, &read));
+	EXPECT_EQ(VPMC_STATE_EXITED, read.state);
+	EXPECT_EQ(pid, read.tid);
+	EXPECT_EQ(-ESRCH, vpmc_ioctl(fd, VPMC_IOC_STOP, 0));
+	close(fd);
 }
 
 /* Records of a ring: the same layout, and an address of 32 bits. */
