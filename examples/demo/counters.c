@@ -10,10 +10,10 @@
 
 #define USER_MODE	(1 << 16)
 
-static const unsigned int events[NR_EVENTS] = {
-	[INSTRUCTIONS]	= 0xc0,
-	[CYCLES]	= 0x3c,
-	[BRANCHES]	= 0xc4,
+/* By VPMC_KIND_AMD or not */
+static const unsigned int events_of[2][NR_EVENTS] = {
+	{ [INSTRUCTIONS] = 0xc0, [CYCLES] = 0x3c, [BRANCHES] = 0xc4 },
+	{ [INSTRUCTIONS] = 0xc0, [CYCLES] = 0x76, [BRANCHES] = 0xc2 },
 };
 
 static const char *reason_text(unsigned int reason)
@@ -27,9 +27,11 @@ static const char *reason_text(unsigned int reason)
 	case VPMC_REASON_PMU_PERF:	return "perf has events on the PMU";
 	case VPMC_REASON_PMU_WATCHDOG:
 		return "the watchdog has the PMU (sysctl kernel.nmi_watchdog=0 stops it)";
-	case VPMC_REASON_PMU_TRACE:	return "perf traces with Intel PT, BTS or branch stacks";
+	case VPMC_REASON_PMU_TRACE:	return "Intel PT is used";
 	case VPMC_REASON_REVOKED:
 		return "the administrator keeps the PMU (sysctl kernel.vpmc_revoke)";
+	case VPMC_REASON_PARANOID:
+		return "it takes CAP_PERFMON here (sysctl kernel.vpmc_paranoid)";
 	default:			return "see enum vpmc_reason";
 	}
 }
@@ -37,7 +39,12 @@ static const char *reason_text(unsigned int reason)
 static void program(const struct counters *c)
 {
 	struct vpmc_control set = { .size = sizeof(set), .nr_counters = NR_EVENTS };
+	struct vpmc_info info = { .size = sizeof(info) };
+	const unsigned int *events;
 
+	if (ioctl(c->fd, VPMC_IOC_INFO, &info))
+		err(1, "VPMC_IOC_INFO");
+	events = events_of[info.kind == VPMC_KIND_AMD];
 	for (int i = 0; i < NR_EVENTS; i++) {
 		set.counter[i].evtsel = events[i] | USER_MODE;
 		set.counter[i].index = VPMC_ANY;

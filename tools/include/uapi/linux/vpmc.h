@@ -247,7 +247,8 @@ struct vpmc_info {
  *		OS (17), edge (18), invert (23), counter mask (24-31). At least
  *		one of USR and OS must be set. EN (22) and INT (20) belong to
  *		the kernel and may be set or not; all other bits must be zero.
- *		A fixed counter is asked for by the event that it counts.
+ *		A fixed counter is asked for by the event that it counts; number
+ *		n also by event 0 with unit mask n + 1.
  * @index:	In: RDPMC index of the counter to use, or VPMC_ANY.
  *		READ_CONTROL: the counter that is used.
  * @flags:	VPMC_COUNTER_* bits. READ_CONTROL: zero.

@@ -101,12 +101,17 @@ static inline uint64_t branches_at(uint64_t insns)
 	       (insns - CODE_MEASURE_HEAD.insns) / 2;
 }
 
-/* What poll() says, after @ms milliseconds at most. */
-static inline int polled(const struct set *set, int ms)
+/* What of @events poll() tells, after @ms milliseconds at most. */
+static inline int polled_for(const struct set *set, int events, int ms)
 {
-	struct pollfd fd = { .fd = set->fd, .events = POLLIN };
+	struct pollfd fd = { .fd = set->fd, .events = events };
 
 	return poll(&fd, 1, ms) < 0 ? -errno : fd.revents;
+}
+
+static inline int polled(const struct set *set, int ms)
+{
+	return polled_for(set, POLLIN, ms);
 }
 
 /*

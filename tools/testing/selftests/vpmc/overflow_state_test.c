@@ -185,13 +185,16 @@ TEST_F(overflow_state, clear_begins_a_period)
 TEST_F(overflow_state, preserved_sum)
 {
 	ASSERT_EQ(0, overflow_once(&self->set, VPMC_IOC_START));
+	self->set.control.flags |= VPMC_CONTROL_PRESERVE;
 	self->set.control.counter[0].flags = VPMC_COUNTER_PRESERVE;
 	self->set.control.counter[0].period = PERIOD + 100;
 	ASSERT_EQ(0, set_control(&self->set));
 	EXPECT_EQ(VPMC_STATE_STOPPED, page_of(&self->set)->state);
+	EXPECT_EQ(0, page_of(&self->set)->overflows);
 	ASSERT_EQ(0, overflow_once(&self->set, VPMC_IOC_START));
 	stands(_metadata, &self->set, VPMC_STATE_OVERFLOWED, 2 * PERIOD + 100,
 	       branches_at(PERIOD + 100));
+	EXPECT_EQ(1, page_of(&self->set)->overflows);
 }
 
 /* A set that has none after all, and one that is on other counters. */
@@ -276,7 +279,9 @@ static void *wait_for_overflows(void *arg)
 	struct waiter *w = arg;
 
 	w->tid = my_tid();
-	while (w->woken < 5 && polled(w->set, -1) == POLLIN) {
+	/* Whatever word for it they use. */
+	while (w->woken < 5 &&
+	       polled_for(w->set, w->woken & 1 ? POLLRDNORM : POLLIN, -1) > 0) {
 		w->woken++;
 		vpmc_ioctl(w->set->fd, VPMC_IOC_RESUME, 0);
 	}
