@@ -570,7 +570,8 @@ struct vpmc_read {
  * All but INFO need counters (ENOENT). CONTROL, START, STOP, CLEAR, RESUME,
  * CONSUME and UNLINK need a descriptor that is open for writing (EBADF), and
  * counters that are still attached (ESRCH). Who may do what is decided when the
- * file is opened, and goes with the descriptor.
+ * file is opened, and goes with the descriptor, but for mmap() and what CONTROL
+ * asks of its caller.
  * START, STOP, CLEAR and RESUME need a set that was programmed and not revoked
  * (ENODATA), and CONSUME one that has a ring (ENODATA). READ and READ_CONTROL fail
  * with ENOSPC if the structure has no room for all counters of the set;
