@@ -44,7 +44,7 @@ FIXTURE(preserve) {
 /* Some counts, and a switch, are there already. */
 FIXTURE_SETUP(preserve)
 {
-	struct timespec moment = { .tv_nsec = 1000 };
+	struct timespec moment = { .tv_nsec = 1000000 };
 
 	ASSERT_EQ(0, set_open(&self->set, three));
 	ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
