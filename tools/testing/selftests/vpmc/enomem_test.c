@@ -402,10 +402,12 @@ static int outcome_of_exec(int n, bool *failed)
 	struct vpmc_read read;
 	char path[64];
 	siginfo_t info;
-	int nth, err;
-	/* EXEC_FD is here, too. */
-	pid_t pid = fork_with_files();
+	int first = dup(1), nth, err;
+	pid_t pid;
 
+	close(first);
+	/* EXEC_FD is here, too. */
+	pid = fork_with_files();
 	if (!pid)
 		exec_without(n);
 	/* It is a zombie, and what has not failed is known. */
@@ -416,27 +418,35 @@ static int outcome_of_exec(int n, bool *failed)
 	*failed = has_failed(nth);
 	err = vpmc_read(EXEC_FD, &read);
 	/* ... and so is what it had open before execve(). */
-	close_range(nth, ~0U, 0);
+	close_range(first, ~0U, 0);
 	return err ? WRONG : judge(child_status(pid), &read);
 }
 
 TEST_F_TIMEOUT(enomem, exec, 120)
 {
 	int outcomes[WRONG + 1] = {};
-	bool failed = true;
-	int outcome, n;
+	int outcome, n, pass;
+	bool failed;
 
 	/* The image's output is not of interest. */
 	ASSERT_EQ(1, dup2(open("/dev/null", O_WRONLY), 1));
-	for (n = 1; failed; n++) {
-		outcome = outcome_of_exec(n, &failed);
-		if (failed)
-			outcomes[outcome]++;
+	/*
+	 * Now and then the allocator fetches a page for later, which moves the
+	 * numbers of what comes next by one, and one of them is left out.
+	 */
+	for (pass = 0; pass < 2; pass++) {
+		failed = true;
+		for (n = 1; failed; n++) {
+			outcome = outcome_of_exec(n, &failed);
+			if (failed)
+				outcomes[outcome]++;
+		}
+		EXPECT_EQ(RUNS, outcome);
+		TH_LOG("%d without counters", outcomes[WITHOUT_COUNTERS]);
 	}
-	EXPECT_EQ(RUNS, outcome);
 	EXPECT_EQ(0, outcomes[WRONG]);
 	/* No memory for the new page: the program runs, and nobody counts it. */
-	EXPECT_EQ(2, outcomes[WITHOUT_COUNTERS]);
+	EXPECT_LE(2, outcomes[WITHOUT_COUNTERS]);
 	EXPECT_LT(0, outcomes[FAILS]);
 }
 
