@@ -154,17 +154,24 @@ static void *map_beside(void *unused)
 	return NULL;
 }
 
+/* It counts the kernel, in all its processes. */
+static int root_open_kernel(struct set *root)
+{
+	static const struct choice kernel[] = { { EV_KERNEL_INSNS, 0 }, {} };
+	int err = set_open(root, kernel);
+
+	root->control.flags = PROCESSES;
+	return err ?: vpmc_ioctl(root->fd, VPMC_IOC_CONTROL, &root->control);
+}
+
 /* A descendant that gave up privileges does not see what the kernel does. */
 TEST(counts_the_kernel)
 {
-	static const struct choice kernel[] = { { EV_KERNEL_INSNS, 0 }, {} };
 	struct vpmc_read own, all;
 	struct set root;
 	pid_t pid;
 
-	ASSERT_EQ(0, set_open(&root, kernel));
-	root.control.flags = PROCESSES;
-	ASSERT_EQ(0, vpmc_ioctl(root.fd, VPMC_IOC_CONTROL, &root.control));
+	ASSERT_EQ(0, root_open_kernel(&root));
 	pid = fork();
 	if (!pid) {
 		int fd = open(THREAD_FILE, O_RDWR);
@@ -229,13 +236,10 @@ static int have_relative(void)
 
 TEST(relative_of_one_that_counts_the_kernel)
 {
-	static const struct choice kernel[] = { { EV_KERNEL_INSNS, 0 }, {} };
 	struct set root;
 	pid_t pid;
 
-	ASSERT_EQ(0, set_open(&root, kernel));
-	root.control.flags = PROCESSES;
-	ASSERT_EQ(0, vpmc_ioctl(root.fd, VPMC_IOC_CONTROL, &root.control));
+	ASSERT_EQ(0, root_open_kernel(&root));
 	pid = fork();
 	if (!pid)
 		_exit(setgid(USER) || setuid(USER) ||
