@@ -326,8 +326,8 @@ struct vpmc_counter {
  *				(kernel.vpmc_revoke = 1).
  * @VPMC_REASON_PERIOD:		The period is shorter than the administrator
  *				allows (kernel.vpmc_period_min).
- * @VPMC_REASON_NO_INTERRUPT:	The PMU cannot tell of overflows: no counter can
- *				have a period.
+ * @VPMC_REASON_PARANOID:	The administrator lets only those count who have
+ *				CAP_PERFMON (kernel.vpmc_paranoid).
  * @VPMC_REASON_SIGNAL:		@signal cannot be had.
  * @VPMC_REASON_NO_PERIOD:	What is asked for needs a counter with a period.
  * @VPMC_REASON_RING:		@ring_records is not a power of two up to
@@ -336,8 +336,6 @@ struct vpmc_counter {
  * @VPMC_REASON_RING_MEMORY:	The ring and what else is pinned for the owner's
  *				process need more memory than RLIMIT_MEMLOCK
  *				allows.
- * @VPMC_REASON_PARANOID:	The administrator lets only those count who have
- *				CAP_PERFMON (kernel.vpmc_paranoid).
  */
 enum vpmc_reason {
 	VPMC_REASON_NONE		= 0,
@@ -359,12 +357,11 @@ enum vpmc_reason {
 	VPMC_REASON_PMU_TRACE		= 16,
 	VPMC_REASON_REVOKED		= 17,
 	VPMC_REASON_PERIOD		= 18,
-	VPMC_REASON_NO_INTERRUPT	= 19,
+	VPMC_REASON_PARANOID		= 19,
 	VPMC_REASON_SIGNAL		= 20,
 	VPMC_REASON_NO_PERIOD		= 21,
 	VPMC_REASON_RING		= 22,
 	VPMC_REASON_RING_MEMORY		= 23,
-	VPMC_REASON_PARANOID		= 24,
 };
 
 /**

@@ -6,13 +6,9 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include <linux/capability.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
 #include <sys/xattr.h>
-#include "target.h"
+#include "image.h"
 
-#define DIR	"/tmp/vpmc_exec"
-#define IMAGE	DIR "/image"
 #define SUID_DUMPABLE	"/proc/sys/fs/suid_dumpable"
 #define USER	1000
 
@@ -20,11 +16,7 @@ static const struct choice insns[] = { { EV_INSNS, 0 }, { EV_BRANCHES, 1 }, {} }
 
 FIXTURE(exec)
 {
-	struct vpmc_read read;		/* what the image says after STOP */
-	struct vpmc_page page;		/* what it maps */
-	bool mapped;
-	pid_t pid;
-	int status;
+	struct image image;
 };
 
 FIXTURE_VARIANT(exec)
@@ -98,106 +90,28 @@ static int set_file_capability(const char *path, bool effective)
 	return setxattr(path, "security.capability", &data, sizeof(data), 0);
 }
 
-/* Counts, and becomes the image. */
-static void *exec_thread(void *arg)
-{
-	char *argv[] = { "image", NULL };
-	unsigned int *flags = arg;
-	struct set set;
-
-	set.fd = vpmc_open();
-	control_init(&set.control, VPMC_CONTROL_STOPPED | *flags);
-	control_choose(&set.control, EV_INSNS, 0);
-	control_choose(&set.control, EV_BRANCHES, 1);
-	if (vpmc_ioctl(set.fd, VPMC_IOC_CONTROL, &set.control) ||
-	    vpmc_map(set.fd) == MAP_FAILED || dup2(set.fd, EXEC_FD) != EXEC_FD)
-		_exit(101);
-	code_measure(EXEC_FD, VPMC_IOC_START, VPMC_IOC_STOP, code_exec,
-		     (long)IMAGE, (long)argv);
-	_exit(102);
-}
-
-/* As an ordinary user. */
-static void become_image(int out, unsigned int flags, bool thread)
-{
-	pthread_t exec;
-
-	if (become(USER) || dup2(out, 1) != 1)
-		_exit(100);
-	if (!thread)
-		exec_thread(&flags);
-	pthread_create(&exec, NULL, exec_thread, &flags);
-	for (;;)
-		pause();
-}
-
-static ssize_t read_all(int fd, void *buf, size_t size)
-{
-	size_t done = 0;
-	ssize_t n;
-
-	while (done < size && (n = read(fd, (char *)buf + done, size - done)) > 0)
-		done += n;
-	return done;
-}
-
 FIXTURE_SETUP(exec)
 {
-	int fds[2];
-	pid_t pid;
-
-	mkdir(DIR, 0755);
-	/* The root of an initramfs has no extended attributes. */
-	ASSERT_EQ(0, mount("tmpfs", DIR, "tmpfs", 0, NULL));
-	ASSERT_EQ(0, copy_file(exec_image_path(), IMAGE));
-	ASSERT_EQ(0, chown(IMAGE, variant->owner, variant->group));
-	ASSERT_EQ(0, chmod(IMAGE, variant->mode));
+	self->image.uid = USER;
+	self->image.flags = variant->flags;
+	self->image.thread = variant->thread;
+	ASSERT_EQ(0, image_mount(variant->owner, variant->group, variant->mode));
 	if (variant->capability)
 		ASSERT_EQ(0, set_file_capability(IMAGE, *variant->capability));
 	if (variant->debugged)
 		ASSERT_EQ(0, write_file(SUID_DUMPABLE, "1"));
-	ASSERT_EQ(0, pipe(fds));
-	pid = fork();
-	if (!pid)
-		become_image(fds[1], variant->flags, variant->thread);
-	self->pid = pid;
-	close(fds[1]);
-	ASSERT_EQ(sizeof(self->read), read_all(fds[0], &self->read,
-					       sizeof(self->read)));
-	self->mapped = read_all(fds[0], &self->page, sizeof(self->page)) ==
-		       sizeof(self->page);
-	self->status = child_status(pid);
+	ASSERT_EQ(0, image_run(&self->image));
 }
 
 FIXTURE_TEARDOWN(exec)
 {
-	EXPECT_EQ(0, umount(DIR));
+	EXPECT_EQ(0, image_unmount());
 	EXPECT_EQ(0, write_file(SUID_DUMPABLE, "0"));
 }
 
 TEST_F(exec, counts_or_unlinks)
 {
-	struct code_count before = code_add(CODE_MEASURE_HEAD, CODE_EXEC);
-	struct code_count all = code_add(before, CODE_EXEC_IMAGE);
-	const struct vpmc_read *read = &self->read;
-
-	ASSERT_EQ(2, read->nr_counters);
-	if (!variant->unlinks)
-		EXPECT_EQ(self->pid, read->tid);
-	if (variant->unlinks) {
-		/* Up to execve(), and nothing of what the image did. */
-		EXPECT_EQ(VPMC_STATE_UNLINKED, read->state);
-		EXPECT_EQ(before.insns, read->sum[0]);
-		EXPECT_EQ(before.branches, read->sum[1]);
-		EXPECT_FALSE(self->mapped);
-		EXPECT_EQ(ESRCH, self->status);
-	} else {
-		EXPECT_EQ(VPMC_STATE_STOPPED, read->state);
-		EXPECT_EQ(all.insns, read->sum[0]);
-		EXPECT_EQ(all.branches, read->sum[1]);
-		EXPECT_TRUE(self->mapped);
-		EXPECT_EQ(0, self->status);
-	}
+	image_expect(_metadata, &self->image, variant->unlinks);
 }
 
 /* A process that waits, and becomes the image. */
@@ -234,14 +148,6 @@ static int starter_start(struct starter *s, uid_t uid)
 	return 0;
 }
 
-static int image_install(uid_t owner, mode_t mode)
-{
-	mkdir("/tmp", 0755);
-	mkdir(DIR, 0755);
-	return copy_file(exec_image_path(), IMAGE) || chown(IMAGE, owner, owner) ||
-	       chmod(IMAGE, mode);
-}
-
 static int control_two(int fd, unsigned int flags)
 {
 	struct vpmc_control control;
@@ -269,7 +175,7 @@ TEST(enable_on_exec)
 	struct vpmc_read read;
 	struct starter s;
 
-	ASSERT_EQ(0, image_install(0, 0755));
+	ASSERT_EQ(0, image_install(0, 0, 0755));
 	ASSERT_EQ(0, starter_start(&s, 0));
 	end.fd = open_of(s.pid, O_RDWR | O_CREAT);
 	ASSERT_LE(0, end.fd);
@@ -299,7 +205,7 @@ TEST(enable_on_exec_while_running)
 	struct starter s;
 	int fd;
 
-	ASSERT_EQ(0, image_install(0, 0755));
+	ASSERT_EQ(0, image_install(0, 0, 0755));
 	ASSERT_EQ(0, starter_start(&s, 0));
 	fd = open_of(s.pid, O_RDWR | O_CREAT);
 	ASSERT_EQ(0, control_two(fd, VPMC_CONTROL_ENABLE_ON_EXEC));
@@ -336,6 +242,16 @@ static void wait_for_image(struct starter *s)
 		;
 }
 
+/* A user, with a process that will become root's. Returns as fork() does. */
+static pid_t fork_watcher(struct starter *s)
+{
+	pid_t pid = image_install(0, 0, 04755) ? -1 : fork();
+
+	if (!pid && (become(USER) || starter_start(s, USER)))
+		_exit(1);
+	return pid;
+}
+
 /*
  * A user who watches a process of their own that becomes root's: sums end where
  * execve() begins, and nothing can be opened or programmed any more.
@@ -347,11 +263,8 @@ TEST(watched_and_set_user_id)
 	struct starter s;
 	pid_t pid;
 
-	ASSERT_EQ(0, image_install(0, 04755));
-	pid = fork();
+	pid = fork_watcher(&s);
 	if (!pid) {
-		if (become(USER) || starter_start(&s, USER))
-			_exit(1);
 		end.fd = open_of(s.pid, O_RDWR | O_CREAT);
 		if (control_two(end.fd, 0) || vpmc_read(end.fd, &before))
 			_exit(2);
@@ -406,11 +319,8 @@ TEST(attached_while_it_becomes_root)
 	struct starter s;
 	pid_t pid;
 
-	ASSERT_EQ(0, image_install(0, 04755));
-	pid = fork();
+	pid = fork_watcher(&s);
 	if (!pid) {
-		if (become(USER) || starter_start(&s, USER))
-			_exit(1);
 		n = attach_until_refused(&s, fds, ARRAY_SIZE(fds));
 		if (n <= 0)
 			_exit(2);

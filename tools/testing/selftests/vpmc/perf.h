@@ -14,9 +14,9 @@
 #define PERF_USER	1
 #define PERF_KERNEL	2
 
-/* The calling thread's event, in a group or with -1 a leader; or -errno. */
-static inline int perf_open(uint32_t type, uint64_t config, unsigned int modes,
-			    int leader)
+/* The event of a thread, 0: one's own; in a group or with -1 a leader; or -errno. */
+static inline int perf_open_of(pid_t tid, uint32_t type, uint64_t config,
+			       unsigned int modes, int leader)
 {
 	struct perf_event_attr attr = {
 		.type = type,
@@ -27,9 +27,15 @@ static inline int perf_open(uint32_t type, uint64_t config, unsigned int modes,
 		.exclude_user = !(modes & PERF_USER),
 		.exclude_kernel = !(modes & PERF_KERNEL),
 	};
-	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, leader, 0);
+	int fd = syscall(SYS_perf_event_open, &attr, tid, -1, leader, 0);
 
 	return fd < 0 ? -errno : fd;
+}
+
+static inline int perf_open(uint32_t type, uint64_t config, unsigned int modes,
+			    int leader)
+{
+	return perf_open_of(0, type, config, modes, leader);
 }
 
 /* Instructions in user mode: stopped, a leader. */

@@ -13,6 +13,7 @@
 #include <pmu-trigger.h>
 #include "vpmc_test.h"
 #include "disturb.h"
+#include "perf.h"
 
 #define VECTOR_VPMC	0xf5
 
@@ -41,6 +42,8 @@ enum disturbance {
 	RUN,		/* on CPU 1, of the thread that the command is for */
 	LATE,		/* overflow interrupts since the trigger was armed */
 	UNLINK,		/* by another thread: an IPI if it runs */
+	PERF_COMES,	/* and asks for the PMU */
+	PERF_LEAVES,	/* its last event is closed */
 };
 
 #define REVOKE_FILE	"/proc/sys/kernel/vpmc_revoke"
@@ -51,6 +54,7 @@ static const char *const disturbance_name[] = {
 	[START] = "start", [REVOKE] = "revoke",
 	[READ_FAMILY] = "read family", [KILL] = "kill",
 	[RUN] = "run", [LATE] = "late overflow", [UNLINK] = "unlink",
+	[PERF_COMES] = "perf comes", [PERF_LEAVES] = "perf leaves",
 };
 
 /* The urgent thread: blocked in read() of a pipe, but for a loop each time. */
@@ -77,6 +81,7 @@ struct sweep {
 	pid_t tid;		/* whom to migrate */
 	int fd;			/* whose set */
 	int wake;		/* pipe of the thread that shall run */
+	int perf;		/* the perf event, or -errno */
 	pthread_t thread;	/* disturbs, on CPU 1 */
 	sem_t begin, end;
 	volatile bool listening, over, quit;
@@ -125,6 +130,11 @@ static int sweep_disturb(struct sweep *s)
 		return kill(s->tid, SIGKILL) ? -errno : 0;
 	case REVOKE:
 		return write_file(REVOKE_FILE, "1");
+	case PERF_COMES:
+		s->perf = perf_open_insns();
+		return s->perf < 0 && s->perf != -EBUSY ? s->perf : 0;
+	case PERF_LEAVES:
+		return close(s->perf) ? -errno : 0;
 	default:
 		return 0;
 	}

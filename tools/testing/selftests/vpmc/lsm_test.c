@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Security modules have a say: SELinux in execve() into another domain, in
+ * counting the kernel, and in opening what others count. With lsm_policy.conf
+ * loaded, and enforced.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "image.h"
+#include "perf.h"
+
+#define SELINUX		"/sys/fs/selinux/"
+#define DOMAIN(name)	"vpmc_u:vpmc_r:vpmc_" name "_t"
+
+/* Is it our policy that is enforced? */
+#define REQUIRE_POLICY()						\
+	do {								\
+		if (write_file(SELINUX "context", DOMAIN("secure")) ||	\
+		    read_number(SELINUX "enforce") != 1)		\
+			SKIP(return, "needs SELinux with lsm_policy.conf"); \
+	} while (0)
+
+/* The calling process goes to another domain. */
+static int enter(const char *domain)
+{
+	return write_file("/proc/self/attr/current", domain);
+}
+
+FIXTURE(exec)
+{
+	struct image image;
+};
+
+FIXTURE_VARIANT(exec)
+{
+	uid_t uid;
+	const char *domain;
+	bool unlinks;
+};
+
+FIXTURE_VARIANT_ADD(exec, same_domain) {
+	.uid = 1000, .domain = DOMAIN("base"),
+};
+
+FIXTURE_VARIANT_ADD(exec, secure) {
+	.uid = 1000, .domain = DOMAIN("secure"), .unlinks = true,
+};
+
+FIXTURE_VARIANT_ADD(exec, root_secure) {
+	.domain = DOMAIN("secure"), .unlinks = true,
+};
+
+/* The policy says that the caller may have its way with the program. */
+FIXTURE_VARIANT_ADD(exec, not_secure) {
+	.uid = 1000, .domain = DOMAIN("open"),
+};
+
+FIXTURE_SETUP(exec)
+{
+	REQUIRE_POLICY();
+	self->image.uid = variant->uid;
+	self->image.context = variant->domain;
+	ASSERT_EQ(0, image_mount(0, 0, 0755));
+	ASSERT_EQ(0, image_run(&self->image));
+}
+
+FIXTURE_TEARDOWN(exec)
+{
+	EXPECT_EQ(0, image_unmount());
+}
+
+TEST_F(exec, counts_or_unlinks)
+{
+	image_expect(_metadata, &self->image, variant->unlinks);
+}
+
+/* Of a thread's own set: 0, or -errno if that is for counting the kernel. */
+static int count_kernel(void)
+{
+	struct vpmc_control control;
+	int fd = vpmc_open(), err;
+
+	control_init(&control, VPMC_CONTROL_STOPPED);
+	control_choose(&control, EV_INSNS, 0);
+	if (vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control))
+		return -EPROTO;
+	control_choose(&control, EV_KERNEL_INSNS, 1);
+	err = vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control);
+	close(fd);
+	if (err && (control.reason != VPMC_REASON_KERNEL_MODE ||
+		    control.bad_counter != 2))
+		return -EPROTO;
+	return err;
+}
+
+static int perf_counts_kernel(void)
+{
+	int fd = perf_open(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS,
+			   PERF_KERNEL, -1);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+/* Root with all capabilities, and the module says no: to perf and to us. */
+TEST(kernel_mode)
+{
+	pid_t pid;
+
+	REQUIRE_POLICY();
+	EXPECT_EQ(0, perf_counts_kernel());
+	EXPECT_EQ(0, count_kernel());
+	pid = fork();
+	if (!pid) {
+		if (enter(DOMAIN("user")))
+			_exit(1);
+		if (perf_counts_kernel() != -EACCES)
+			_exit(2);
+		_exit(count_kernel() == -EACCES ? 0 : 3);
+	}
+	EXPECT_EQ(0, child_status(pid));
+}
+
+/* A process in @domain that ends when the pipe is closed. */
+static pid_t start_in(const char *domain, int *stop)
+{
+	int go[2], ready[2];
+	pid_t pid;
+	char byte;
+
+	if (pipe2(go, O_CLOEXEC) || pipe2(ready, O_CLOEXEC))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		close(go[1]);
+		if (enter(domain) || write(ready[1], "", 1) != 1)
+			_exit(1);
+		_exit(read(go[0], &byte, 1));
+	}
+	close(ready[1]);
+	close(go[0]);
+	*stop = go[1];
+	if (read(ready[0], &byte, 1) != 1)
+		return -1;
+	close(ready[0]);
+	return pid;
+}
+
+FIXTURE(open)
+{
+	pid_t pid;
+	int stop;
+};
+
+FIXTURE_VARIANT(open)
+{
+	const char *domain;
+	int error;
+};
+
+FIXTURE_VARIANT_ADD(open, may_be_debugged) {
+	.domain = DOMAIN("open"),
+};
+
+FIXTURE_VARIANT_ADD(open, may_not) {
+	.domain = DOMAIN("secure"), .error = -EACCES,
+};
+
+FIXTURE_SETUP(open)
+{
+	REQUIRE_POLICY();
+	self->pid = start_in(variant->domain, &self->stop);
+	ASSERT_LT(0, self->pid);
+}
+
+FIXTURE_TEARDOWN(open)
+{
+	close(self->stop);
+	EXPECT_EQ(0, child_status(self->pid));
+}
+
+/* Whom a domain may not debug, nobody in it may control. */
+TEST_F(open, of_another)
+{
+	pid_t pid = fork();
+	int fd;
+
+	if (!pid) {
+		if (enter(DOMAIN("user")))
+			_exit(1);
+		fd = open_of(self->pid, O_RDWR | O_CREAT);
+		_exit((fd < 0 ? fd : 0) == variant->error ? 0 : 2);
+	}
+	EXPECT_EQ(0, child_status(pid));
+}
+
+TEST_HARNESS_MAIN
