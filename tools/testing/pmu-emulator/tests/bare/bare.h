@@ -9,6 +9,7 @@
 
 #define MSR_PMC0		0xc1
 #define MSR_EVTSEL0		0x186
+#define MSR_DEBUGCTL		0x1d9
 #define MSR_FIXED_CTR0		0x309
 #define MSR_PERF_CAPABILITIES	0x345
 #define MSR_FIXED_CTRL		0x38d
@@ -23,6 +24,13 @@
 #define NUM_FIXED		3
 #define FIXED			32	/* bit of fixed counter 0 in GLOBAL_* */
 #define ALL_COUNTERS		0x70000000full
+
+/* GLOBAL_STATUS in version 4 */
+#define CTR_FRZ			(1ull << 59)
+
+/* DEBUGCTL */
+#define FREEZE_ON_PMI		(1ull << 12)
+#define FREEZE_IN_SMM		(1ull << 14)
 
 #define EVTSEL_USR		(1u << 16)
 #define EVTSEL_OS		(1u << 17)

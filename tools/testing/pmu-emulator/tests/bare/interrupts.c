@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The performance monitoring interrupt: where it hits, when it is lost, when
- * it waits.
+ * it waits, and what it freezes.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -17,7 +17,7 @@ struct frame {		/* pusha, and what the interrupt pushed */
 
 static struct {		/* what the last interrupt found */
 	u32 count, vector, eip, ebx, lvtpc;
-	u64 status;
+	u64 control, status;
 } volatile pmi;
 
 /* What an interrupt shall do: write -period to counter ctr and start again */
@@ -31,6 +31,7 @@ volatile u64 pmi_restart;
 
 void pmi_handler(u32 vector, const struct frame *f)
 {
+	pmi.control = rdmsr(switch_msr);
 	wrmsr(switch_msr, 0);
 	pmi.count++;
 	pmi.vector = vector;
@@ -298,8 +299,161 @@ static void test_trigger_pmi(void)
 	check_eq("trigger: it comes when it is held no more", pmi.count, 1);
 }
 
+/* DEBUGCTL keeps two bits, version 1's and AMD's none, and nothing faults */
+static void test_debugctl(void)
+{
+	u64 kept = has_global() ? FREEZE_ON_PMI | FREEZE_IN_SMM : 0;
+	u32 wrong = 0, faults = gp_count;
+
+	check_eq("DEBUGCTL: zero at reset", rdmsr(MSR_DEBUGCTL), 0);
+	for (u64 val = 1; val; val <<= 1) {
+		wrmsr(MSR_DEBUGCTL, val);
+		wrong += rdmsr(MSR_DEBUGCTL) != (val & kept);
+	}
+	check_eq("DEBUGCTL: other bits are ignored", wrong, 0);
+	wrmsr(MSR_DEBUGCTL, ~0ull);
+	check_eq("DEBUGCTL: so they are with those that are kept",
+		 rdmsr(MSR_DEBUGCTL), kept);
+	wrmsr(MSR_DEBUGCTL, 0);
+	check_eq("DEBUGCTL: no bit faults", gp_count - faults, 0);
+}
+
+/*
+ * PMC0 interrupts after period instructions, fixed counter 1 counts all of
+ * them.  Returns what starts both.
+ */
+static u64 set_up_freeze(u32 lvtpc, u32 period, u64 debugctl)
+{
+	u64 start = set_up(lvtpc, 0, EVENT_INSNS, period);
+
+	if (want_version >= 4)
+		wrmsr(MSR_GLOBAL_OVF_CTRL, CTR_FRZ);
+	wrmsr(MSR_FIXED_CTRL, 0x010);
+	wrmsr(MSR_DEBUGCTL, debugctl);
+	return start | bit(FIXED + 1);
+}
+
+/* Version 4 has a bit for it, version 2 and 3 clear GLOBAL_CTRL instead */
+static u64 frozen_status(void)
+{
+	return want_version >= 4 ? CTR_FRZ | bit(0) : bit(0);
+}
+
+static u64 frozen_control(u64 start)
+{
+	return want_version >= 4 ? start : 0;
+}
+
+/* How many values differ from those of counters that froze after insns? */
+static u32 not_frozen_after(u32 insns, u32 period)
+{
+	return (rdpmc(0) != insns - period) + (rdpmc(RDPMC_FIXED + 1) != insns) +
+	       (rdmsr(MSR_GLOBAL_STATUS) != frozen_status());
+}
+
+/* No instruction of the interrupt's handler is counted, not even the first */
+static void test_freeze(const char *name, u32 lvtpc)
+{
+	u32 wrong = 0;
+
+	for (u32 period = 1; period < 2000; period += period < 20 ? 1 : 331) {
+		u64 start = set_up_freeze(lvtpc, period, FREEZE_ON_PMI);
+
+		sti();
+		spin(start, LOOPS);
+		cli();
+		wrong += !hit_after(period);
+		wrong += pmi.control != frozen_control(start);
+		wrong += pmi.status != frozen_status();
+		wrong += not_frozen_after(period, period);
+	}
+	check_eq(name, wrong, 0);
+}
+
+/* Does it count again, from where it was, when software says so? */
+static void test_thaw(void)
+{
+	u64 start = set_up_freeze(VECTOR_PMI, 1000, FREEZE_ON_PMI);
+
+	spin(start, LOOPS);
+	check_eq("freeze on PMI, interrupts off: no interrupt", pmi.count, 0);
+	check_eq("freeze on PMI: it stays so while the interrupt waits",
+		 not_frozen_after(1000, 1000), 0);
+	if (want_version >= 4) {
+		spin(start, 10);
+		check_eq("frozen: GLOBAL_CTRL does not end it",
+			 not_frozen_after(1000, 1000), 0);
+		wrmsr(MSR_GLOBAL_OVF_CTRL, CTR_FRZ);
+	}
+	spin(start, 10);
+	check_eq("frozen no more: it counts from there", rdpmc(0), SPIN_INSNS(10));
+	check_eq("frozen no more: others too", rdpmc(RDPMC_FIXED + 1),
+		 1000 + SPIN_INSNS(10));
+	check_eq("frozen no more: the overflow is still there",
+		 rdmsr(MSR_GLOBAL_STATUS), bit(0));
+	sti();
+	cli();
+
+	start = set_up_freeze(VECTOR_PMI | LVT_MASKED, 1000, FREEZE_ON_PMI);
+	spin(start, LOOPS);
+	check_eq("LVTPC masked: it freezes nevertheless",
+		 not_frozen_after(1000, 1000), 0);
+}
+
+static void test_no_freeze(void)
+{
+	u64 start = set_up_freeze(VECTOR_PMI, 1000, FREEZE_IN_SMM);
+
+	spin(start, LOOPS);
+	check_eq("FREEZE_WHILE_SMM alone: it counts on", rdpmc(0),
+		 SPIN_INSNS(LOOPS) - 1000);
+	check_eq("FREEZE_WHILE_SMM alone: status", rdmsr(MSR_GLOBAL_STATUS), bit(0));
+	sti();
+	cli();
+	check_eq("FREEZE_WHILE_SMM alone: the interrupt comes", pmi.count, 1);
+
+	start = set_up_freeze(VECTOR_PMI, 1000, FREEZE_ON_PMI);
+	wrmsr(MSR_EVTSEL0, EVENT_INSNS | COUNT_OS);
+	spin(start, LOOPS);
+	check_eq("an overflow without interrupt: it counts on", rdpmc(0),
+		 SPIN_INSNS(LOOPS) - 1000);
+	check_eq("an overflow without interrupt: status",
+		 rdmsr(MSR_GLOBAL_STATUS), bit(0));
+}
+
+/* A PMI that is held back freezes when it comes */
+static void test_freeze_held(void)
+{
+	u32 period = 10, wrong = 0;
+
+	for (u32 n = 0; n < 50; n++) {
+		u64 start = set_up_freeze(VECTOR_PMI, period, FREEZE_ON_PMI);
+		u32 insns = n < period ? period : n;
+
+		wrong += pmu_trigger_arm(0, n, PMU_TRIGGER_PMI);
+		sti();
+		spin(start, LOOPS);
+		cli();
+		wrong += !hit_after(insns);
+		wrong += not_frozen_after(insns, period);
+	}
+	check_eq("trigger: held PMIs freeze when they come", wrong, 0);
+}
+
+static void test_freezing(void)
+{
+	test_freeze("freeze on PMI: vector", VECTOR_PMI);
+	test_freeze("freeze on PMI: NMI", LVT_NMI);
+	test_thaw();
+	test_no_freeze();
+	test_freeze_held();
+	set_up_freeze(LVT_MASKED, 1, 0);	/* nothing is left of it */
+	pmu_clear();
+}
+
 void test_interrupts(void)
 {
+	test_debugctl();
 	if (has_global()) {
 		test_position("position: vector, fixed counter 0", VECTOR_PMI,
 			      FIXED, 0);
@@ -325,4 +479,6 @@ void test_interrupts(void)
 	pmu_trigger_range(0, (u32)spin_loop, (u32)spin_stopped);
 	test_trigger();
 	test_trigger_pmi();
+	if (has_global())
+		test_freezing();
 }

@@ -8,9 +8,7 @@
 
 #define LOOPS		1000
 
-/* GLOBAL_STATUS in version 4 */
-#define CTR_FRZ		(1ull << 59)
-#define STATUS_HIGH	(0x1full << 58)		/* all but CondChgd, bit 63 */
+#define STATUS_HIGH	(0x1full << 58)		/* version 4: all but CondChgd, bit 63 */
 #define INUSE_PMI	(1ull << 63)
 
 /* A register of another version is none at all, as without the PMU */
