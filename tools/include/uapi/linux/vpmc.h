@@ -307,7 +307,9 @@ struct vpmc_counter {
  * @VPMC_REASON_NO_COUNTER:	No free counter can count this event.
  * @VPMC_REASON_UNAVAILABLE:	The processor says that it does not have this
  *				event (CPUID leaf 0AH, EBX), or it is one of
- *				AMD's northbridge, which all cores share.
+ *				AMD's northbridge, which all cores share, or one
+ *				by which Intel's hyper-threads spoil each other's
+ *				counts.
  * @VPMC_REASON_EXTRA_MSR:	The event needs a further register (off-core
  *				response; what increments by much, from AMD's
  *				family 17h on).

@@ -128,4 +128,32 @@ TEST(stale_enable_bits)
 	EXPECT_EQ(0, wrmsr(msr, GLOBAL_CTRL, global));
 }
 
+/* IA32_DEBUGCTL: the processor changes GLOBAL_CTRL at interrupts, and for SMM. */
+#define DEBUGCTL	0x1d9
+#define FREEZES		(1 << 12 | 1 << 14)
+
+TEST(freezes)
+{
+	int msr = open("/dev/cpu/0/msr", O_RDWR);
+	uint64_t before;
+	struct set set;
+
+	ASSERT_LE(0, msr);
+	ASSERT_EQ(0, pin(0));
+	before = rdmsr(msr, DEBUGCTL);
+	ASSERT_EQ(0, wrmsr(msr, DEBUGCTL, before | FREEZES));
+	ASSERT_EQ(FREEZES, rdmsr(msr, DEBUGCTL) & FREEZES);
+
+	/* Over the ends of small counters. */
+	ASSERT_EQ(0, set_open(&set, mine));
+	EXPECT_EQ(0, rdmsr(msr, DEBUGCTL) & FREEZES);
+	ASSERT_EQ(0, set_measure(&set, code_loop, 20000000, 0));
+	EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(20000000)));
+	set_close(&set);
+
+	EXPECT_EQ(FREEZES, rdmsr(msr, DEBUGCTL) & FREEZES);
+	EXPECT_EQ(0, wrmsr(msr, DEBUGCTL, before));
+	EXPECT_EQ(before, rdmsr(msr, DEBUGCTL));
+}
+
 TEST_HARNESS_MAIN

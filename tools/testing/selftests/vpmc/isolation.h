@@ -97,6 +97,7 @@ struct player {
 	struct view *view;
 	struct set set;
 	long turns;
+	pid_t victim;		/* 0: there is none */
 	pid_t watcher;		/* thread id */
 	int ready[2];		/* pipes: from the victim to who waits for both, ... */
 	int go[2];		/* ... to the victim, ... */
@@ -296,14 +297,14 @@ static inline int play(const struct scene *scene, struct stage *stage, int i)
 		.scene = scene, .stage = stage, .view = &stage->view[i],
 		.turns = i ? scene->turns ?: LONG_LOOP : SHORT_LOOP,
 	};
-	pid_t watcher, victim = 0;
+	pid_t watcher;
 	int err;
 
 	if (open_pipes(&p))
 		return 1;
 	if (!scene->alone)
-		victim = fork();
-	if (!victim && !scene->alone) {
+		p.victim = fork();
+	if (!p.victim && !scene->alone) {
 		close(p.go[1]);
 		close(p.done[0]);
 		close(p.rest[1]);
@@ -323,7 +324,7 @@ static inline int play(const struct scene *scene, struct stage *stage, int i)
 	close(p.done[0]);
 	err = child_status(watcher);
 	close(p.rest[1]);
-	return err ?: victim ? child_status(victim) : 0;
+	return err ?: p.victim ? child_status(p.victim) : 0;
 }
 
 /* All indices that could be, or were on some processor, a counter's */

@@ -58,6 +58,19 @@ static int perf_victim(struct player *p)
 	return tell_watcher(p);
 }
 
+/* perf enables the PMU for a victim that has no event on it any more. */
+static int victim_left_by_perf(struct player *p)
+{
+	if (perf_open_leftover() < 0 || await_watcher(p))
+		return 51;
+	run_loop(p);
+	return tell_watcher(p);
+}
+
+SCENE(perf_left_an_event, .watched = SAME, .victim_body = victim_left_by_perf);
+SCENE(perf_left_an_event_watcher_stands, .watched = SAME,
+	.victim_body = victim_left_by_perf, .stands = true, .still = true);
+
 /* A watcher with a set, after that. */
 
 static int attach(struct player *p)

@@ -8,6 +8,7 @@
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include "isolation.h"
+#include "proc.h"
 
 #define OF_ONE_COUNTER	{ { EV_INSNS, 1 } }
 #define OTHER_COUNTERS	{ { EV_BRANCHES, 0 }, { EV_INSNS, 2 }, { EV_INSNS, 3 } }
@@ -164,11 +165,17 @@ static int go_to_other_cpu(struct player *p)
 	return pin(1);
 }
 
+/*
+ * When the watcher is back the counters of CPU 0 have been the victim's, which is
+ * awake, if only for its last instructions, until it waits for the end.
+ */
 static int go_there_and_back(struct player *p)
 {
 	if (pin(1))
 		return -1;
 	code_loop(100, 0);
+	while (task_state(p->victim) != 'S')
+		;
 	return pin(0);
 }
 

@@ -45,6 +45,22 @@ static inline int perf_open_insns(void)
 			 PERF_USER, -1);
 }
 
+/*
+ * A software event that perf keeps with those of the PMU: it was in the group of
+ * one that is gone. The descriptor, or -errno.
+ */
+static inline int perf_open_leftover(void)
+{
+	int leader = perf_open_insns(), fd;
+
+	if (leader < 0)
+		return leader;
+	fd = perf_open(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, PERF_USER,
+		       leader);
+	close(leader);
+	return fd;
+}
+
 /* The counts of a group of @n events: 0 or -1. */
 static inline int perf_read(int leader, unsigned int n, __u64 *count)
 {

@@ -5,7 +5,7 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
-#include "vpmc_test.h"
+#include "disturb.h"
 #include "perf.h"
 
 static const struct choice both[] = {
@@ -54,6 +54,46 @@ TEST(perf_first)
 	EXPECT_EQ(VPMC_HOLDER_VPMC, pmu_holder(fd));
 	set_counts(_metadata, &set);
 	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_UNLINK, 0));
+}
+
+/* Comes again and again, with an event that perf enables the PMU for. */
+static pid_t start_leftover(volatile uint32_t *ready)
+{
+	struct timespec ts = { .tv_nsec = 50000 };
+	pid_t pid = wait_for_fine_timers() ?: disturber();
+
+	if (pid)
+		return pid;
+	if (pin(0) || set_fifo(10) || perf_open_leftover() < 0)
+		_exit(1);
+	*ready = 1;
+	for (;;) {
+		nanosleep(&ts, NULL);
+		code_loop(1000, 0);
+	}
+}
+
+TEST(group_outlives_its_event)
+{
+	volatile uint32_t *ready;
+	struct vpmc_read read;
+	struct set set;
+	pid_t pid;
+
+	ready = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, ready);
+	pid = start_leftover(ready);
+	ASSERT_LT(0, pid);
+	while (!*ready)
+		usleep(100);
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, set_open(&set, both));
+	set_counts(_metadata, &set);
+	ASSERT_EQ(0, vpmc_read(set.fd, &read));
+	EXPECT_LT(5, read.switches);
+	EXPECT_EQ(0, stop_disturber(pid));
+	set_close(&set);
 }
 
 /* Refused while perf counts: perf goes on and loses nothing. */
