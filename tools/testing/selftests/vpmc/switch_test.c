@@ -59,11 +59,18 @@ static int64_t difference(const struct set *set)
 TEST_F(switches, none_when_nothing_happens)
 {
 	struct vpmc_read read;
+	uint64_t before, after;
 
 	ASSERT_EQ(0, set_fifo(50));
+	before = my_switches();
 	ASSERT_EQ(0, set_measure(&self->set, code_loop, 10000000, 0));
+	after = my_switches();
 	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
-	EXPECT_EQ(0, read.switches);
+	/*
+	 * None, unless the scheduler knows of one: its fair server may give the
+	 * CPU to what has waited for a second.
+	 */
+	EXPECT_LE(read.switches, after - before);
 	EXPECT_EQ(0, read.migrations);
 }
 
