@@ -166,7 +166,7 @@ static int run_body(struct sweep *s, unsigned long k, code_fn body, long a,
  */
 static int run_sleep(struct sweep *s, unsigned long k)
 {
-	static const struct timespec ts = { .tv_nsec = 50000 };
+	const struct timespec ts = { .tv_nsec = 100000 * test_slowness() };
 
 	return run_body(s, k, code_sleep, (long)&ts, 1);
 }
