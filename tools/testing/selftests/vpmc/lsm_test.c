@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Security modules have a say: SELinux in execve() into another domain, in
- * counting the kernel, and in opening what others count. With lsm_policy.conf
- * loaded, and enforced.
+ * counting the kernel, and in opening what others count. With lsm_policy.conf,
+ * which is loaded if there is no policy.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -12,9 +12,36 @@
 #define SELINUX		"/sys/fs/selinux/"
 #define DOMAIN(name)	"vpmc_u:vpmc_r:vpmc_" name "_t"
 
+/* The policy, which lies beside this program, to where none is loaded yet. */
+static void load_policy(void)
+{
+	char path[PATH_MAX], context[64] = "", *policy = NULL;
+	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 32);
+	int fd = open("/proc/self/attr/current", O_RDONLY);
+	struct stat stat;
+
+	if (len <= 0 || read(fd, context, sizeof(context) - 1) <= 0 ||
+	    strcmp(context, "kernel"))
+		return;
+	close(fd);
+	path[len] = 0;
+	strcpy(strrchr(path, '/'), "/lsm_policy");
+	mount("selinuxfs", SELINUX, "selinuxfs", 0, NULL);
+	fd = open(path, O_RDONLY);
+	if (!fstat(fd, &stat))
+		policy = mmap(NULL, stat.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	fd = open(SELINUX "load", O_WRONLY);
+	if (fd >= 0 && policy && policy != MAP_FAILED &&
+	    write(fd, policy, stat.st_size) != stat.st_size)
+		perror("lsm_policy");
+	close(fd);
+}
+
 /* Is it our policy that is enforced? */
 #define REQUIRE_POLICY()						\
 	do {								\
+		load_policy();						\
 		if (write_file(SELINUX "context", DOMAIN("secure")) ||	\
 		    read_number(SELINUX "enforce") != 1)		\
 			SKIP(return, "needs SELinux with lsm_policy.conf"); \
