@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <x86intrin.h>
 #include <linux/vpmc.h>
 
 static void read_counts(const volatile struct vpmc_page *page, __u64 *count)
@@ -16,7 +15,7 @@ static void read_counts(const volatile struct vpmc_page *page, __u64 *count)
 		generation = page->generation;
 		for (__u32 i = 0; i < page->nr_counters; i++)
 			count[i] = page->slot[i].base + (page->state == VPMC_STATE_RUNNING ?
-				__rdpmc(page->slot[i].index) ^ page->sign : 0);
+				__builtin_ia32_rdpmc(page->slot[i].index) ^ page->sign : 0);
 	} while (page->generation != generation);
 }
 
@@ -26,15 +25,16 @@ int main(void)
 	    { .evtsel = 0x100c0, .index = VPMC_ANY }, { .evtsel = 0x100c4, .index = VPMC_ANY } } };
 	__u64 a[VPMC_MAX_COUNTERS], b[VPMC_MAX_COUNTERS];
 	int fd = open("/proc/self/perfctr", O_RDWR | O_CREAT, 0666);
-	void *page = fd < 0 ? MAP_FAILED : mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+	struct vpmc_page *page = fd < 0 ? MAP_FAILED : mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
 
 	if (page == MAP_FAILED)
 		err(1, fd < 0 ? "/proc/self/perfctr (needs CONFIG_VPMC=y)" : "mmap");
 	if (ioctl(fd, VPMC_IOC_CONTROL, &set))
 		err(1, "CONTROL: counter %u, enum vpmc_reason %u", set.bad_counter, set.reason);
+	if (!(page->caps & VPMC_CAP_RDPMC))
+		errx(1, "RDPMC is forbidden: /sys/bus/event_source/devices/cpu/rdpmc is 0");
 	read_counts(page, a);	/* no system call, here and below */
-	for (int i = 0; i < 1000000; i++)
-		__asm__ volatile("");	/* the work */
+	for (int i = 0; i < 1000000; i++) __asm__ volatile("");	/* the work */
 	read_counts(page, b);
 	printf("%llu instructions, %llu branches\n", b[0] - a[0], b[1] - a[1]);
 }

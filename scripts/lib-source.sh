@@ -33,13 +33,27 @@ source_id() {
 	cat "$_memo"
 }
 
+# unpack_kernel SOURCE TREE: unpack, for the kernel that the series is made for
+unpack_kernel() {
+	unpack "$1" "$(source_id "$1")" "$2" check_kernel
+}
+
+# check_kernel DIR SOURCE: dies if DIR, which came from SOURCE, is another one
+check_kernel() {
+	[ -f "$1/Makefile" ] || die "$2: no kernel source (there is no Makefile)"
+	check_version "the kernel in $2" \
+		"$(sed -n 's/^\(VERSION\|PATCHLEVEL\|SUBLEVEL\) = *//p' "$1/Makefile" | paste -sd.)" \
+		"$KERNEL_SERIES"
+}
+
 # unpack SOURCE ID TREE CHECK: TREE becomes a copy of SOURCE. A tree that is
 # there keeps the files that did not change; $TREE.state is what sync-series
-# knows. CHECK DIR dies if DIR is not what is wanted; then nothing has changed.
+# knows. CHECK DIR SOURCE dies if DIR is not what is wanted; then nothing has
+# changed.
 unpack() {
 	[ "$(cat "$3.state/source" 2>/dev/null)" = "$2" ] && [ -d "$3" ] && return
 	if [ -d "$1" ]; then
-		"$4" "$1"
+		"$4" "$1" "$1"
 		say "copying $1"
 		mkdir -p "$3.state" "$3"
 		rm -f "$3.state/source" "$3.state/key"
@@ -53,7 +67,7 @@ unpack() {
 		mkdir "$3.new"
 		tar -xf "$1" -C "$3.new" --strip-components=1 ||
 			die "$1: not a source tarball (or the disk is full)"
-		("$4" "$3.new") || { rm -rf "$3.new"; exit 1; }
+		("$4" "$3.new" "$1") || { rm -rf "$3.new"; exit 1; }
 		mkdir -p "$3.state"
 		rm -f "$3.state/source" "$3.state/key"
 		rm -rf "$3"

@@ -59,7 +59,7 @@ class Follower(threading.Thread):
         self.file = open(path, "r+b", buffering=0)
         self.to = to
         self.stopper = stopper
-        self.broken = broken        # called when nobody reads TO any more
+        self.broken = broken        # called with the error when TO takes no more
         self.ended = threading.Event()
         self.done = 0
 
@@ -99,10 +99,10 @@ class Follower(threading.Thread):
                     self._recycle()
                 self.ended.wait(POLL)
             self._drain()
-        except BrokenPipeError:
-            self.broken()
         except ProcessLookupError:
             self._drain()
+        except OSError as e:
+            self.broken(e)
 
 
 def pump(source, sink):

@@ -6,6 +6,10 @@
  *
  * Copy this file, or include it after installing <linux/vpmc.h>. It needs
  * nothing else and makes no system call.
+ *
+ * RDPMC raises SIGSEGV where it is forbidden (the file "rdpmc" in
+ * /sys/bus/event_source/devices/cpu is 0): look whether the page's caps have
+ * VPMC_CAP_RDPMC after CONTROL and before the first read.
  */
 #ifndef VPMC_READ_H
 #define VPMC_READ_H

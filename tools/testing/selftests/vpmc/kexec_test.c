@@ -99,15 +99,16 @@ static int make_initramfs(void)
 
 static void load_kernel(void)
 {
-	int kernel = open(KERNEL, O_RDONLY), initramfs = make_initramfs(), cpu;
 	char line[512] = "console=ttyS0 panic=-1 clearcpuid=arch_perfmon --";
+	int kernel = open(KERNEL, O_RDONLY), initramfs, cpu;
 
-	/* What GLOBAL_CTRL was before the counters were taken. */
-	for (cpu = 0; cpu < nr_cpus(); cpu++)
-		sprintf(strchr(line, 0), " %#llx",
-			(unsigned long long)rdmsr(cpu, MSR_GLOBAL_CTRL));
 	if (kernel < 0)
 		die(KERNEL);
+	initramfs = make_initramfs();
+	/* What GLOBAL_CTRL was before the counters were taken. */
+	for (cpu = 0; cpu < nr_cpus() && cpu < MAX_CPUS; cpu++)
+		sprintf(strchr(line, 0), " %#llx",
+			(unsigned long long)rdmsr(cpu, MSR_GLOBAL_CTRL));
 	if (syscall(SYS_kexec_file_load, kernel, initramfs, strlen(line) + 1,
 		    line, 0UL))
 		die("kexec_file_load");
@@ -201,7 +202,7 @@ static void second_kernel(int argc, char **argv)
 	dup2(channel("/dev/vport0p1"), STDOUT_FILENO);
 	dup2(channel("/dev/vport0p2"), STDERR_FILENO);
 	status = channel("/dev/vport0p3");
-	if (argc != 1 + nr_cpus())
+	if (argc != 1 + nr_cpus() || nr_cpus() > MAX_CPUS)
 		die("arguments");
 	for (cpu = 0; cpu < nr_cpus(); cpu++)
 		global_ctrl[cpu] = strtoull(argv[1 + cpu], NULL, 0);
