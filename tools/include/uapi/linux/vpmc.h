@@ -579,9 +579,9 @@ struct vpmc_read {
  * poll() reports POLLIN while an overflow has stopped the set; of a set with a ring,
  * while at least @ring_watermark of &struct vpmc_control records wait in it; of a set
  * that goes on by VPMC_CONTROL_REARM and has no ring, from an overflow on until
- * somebody reads the counters, by READ or read(). It reports POLLHUP once the counters
- * are detached, because their thread has ended, execve() unlinked them or somebody
- * did. A descriptor without counters is POLLERR.
+ * somebody reads the counters, by READ or read(). It reports POLLERR while a set is
+ * revoked, and of a descriptor without counters, and POLLHUP once the counters are
+ * detached, because their thread has ended, execve() unlinked them or somebody did.
  */
 #define VPMC_IOC_MAGIC		0xBF
 

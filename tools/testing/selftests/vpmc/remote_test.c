@@ -8,6 +8,7 @@
 #include <sys/mount.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include "poller.h"
 #include "target.h"
 
 #define USER	1000
@@ -342,44 +343,6 @@ TEST_F(remote, passed_over_a_socket)
 				code_times(TARGET_SERVE, 2)));
 }
 
-/* Waits for ever; tells what it has waited for. */
-struct poller {
-	pthread_t thread;
-	volatile pid_t tid;
-	int fd;
-	short revents;
-	int n;
-};
-
-static void *poll_thread(void *arg)
-{
-	struct poller *poller = arg;
-	struct pollfd p = { .fd = poller->fd, .events = POLLIN };
-
-	poller->tid = my_tid();
-	poller->n = poll(&p, 1, -1);
-	poller->revents = p.revents;
-	return NULL;
-}
-
-static int start_poller(struct poller *poller, int fd)
-{
-	poller->fd = fd;
-	poller->tid = 0;
-	if (pthread_create(&poller->thread, NULL, poll_thread, poller))
-		return -1;
-	while (!poller->tid || task_state(poller->tid) != 'S')
-		usleep(100);
-	return 0;
-}
-
-static int poll_now(int fd)
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN | POLLOUT };
-
-	return poll(&p, 1, 0) < 0 ? -errno : p.revents;
-}
-
 TEST_F(remote, poll_reports_exit)
 {
 	struct poller poller;
@@ -391,9 +354,7 @@ TEST_F(remote, poll_reports_exit)
 	ASSERT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_STOP, 0));
 	EXPECT_EQ('S', task_state(poller.tid));
 	ASSERT_EQ(0, kill(self->t.pid, SIGKILL));
-	ASSERT_EQ(0, pthread_join(poller.thread, NULL));
-	EXPECT_EQ(1, poller.n);
-	EXPECT_EQ(POLLHUP, poller.revents);
+	EXPECT_EQ(POLLHUP, end_poller(&poller));
 	EXPECT_EQ(POLLHUP, poll_now(self->fd));
 }
 
@@ -404,9 +365,7 @@ TEST_F(remote, poll_reports_unlink)
 
 	ASSERT_EQ(0, start_poller(&poller, other));
 	ASSERT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_UNLINK, 0));
-	ASSERT_EQ(0, pthread_join(poller.thread, NULL));
-	EXPECT_EQ(1, poller.n);
-	EXPECT_EQ(POLLHUP, poller.revents);
+	EXPECT_EQ(POLLHUP, end_poller(&poller));
 	close(other);
 	/* There is nothing to wait for any more. */
 	other = target_open(&self->t, O_RDONLY);

@@ -9,6 +9,7 @@
 #include "vpmc_test.h"
 #include "disturb.h"
 #include "perf.h"
+#include "poller.h"
 #include "runner.h"
 
 #define REVOKE_FILE	"/proc/sys/kernel/vpmc_revoke"
@@ -447,6 +448,25 @@ TEST_F(revoke, exit_and_exec)
 		EXPECT_EQ(0, perf_error(10));
 		ASSERT_EQ(0, set_revoked("0"));
 	}
+}
+
+/* Who waits for an overflow would wait for ever. */
+TEST_F(revoke, poll)
+{
+	struct set *set = &self->set;
+	struct poller poller;
+
+	ASSERT_EQ(0, set_open(set, three));
+	EXPECT_EQ(0, poll_now(set->fd));
+	ASSERT_EQ(0, start_poller(&poller, set->fd));
+	ASSERT_EQ(0, set_revoked("1"));
+	EXPECT_EQ(POLLERR, end_poller(&poller));
+	ASSERT_EQ(0, set_revoked("0"));
+	EXPECT_EQ(POLLERR, poll_now(set->fd));
+	EXPECT_EQ(0, wrong_again(set));
+	EXPECT_EQ(0, poll_now(set->fd));
+	ASSERT_EQ(0, vpmc_ioctl(set->fd, VPMC_IOC_UNLINK, 0));
+	EXPECT_EQ(POLLHUP, poll_now(set->fd));
 }
 
 /* With nobody to take it from. */

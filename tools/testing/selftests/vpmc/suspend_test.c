@@ -11,6 +11,8 @@
 #include "vpmc_test.h"
 #include "disturb.h"
 #include "perf.h"
+#include "poller.h"
+#include "ring.h"
 #include "runner.h"
 
 static const struct choice mine[] = {
@@ -129,6 +131,39 @@ TEST(not_held)
 	ASSERT_EQ(0, set_open(&set, mine));
 	count_again(_metadata, &set);
 	set_close(&set);
+}
+
+/*
+ * Periods end when interrupts are off, and the interrupt that wakes who polls is
+ * lost with the CPU's state: it is asked for anew. One that once was not would be
+ * the last.
+ */
+TEST(periods_of_the_kernel)
+{
+	struct poller poller;
+	struct set set;
+	int state;
+
+	ASSERT_EQ(0, wait_for_fine_timers());
+	ASSERT_EQ(0, write_file(RATE, "1000000000"));
+	state = set_level("none");
+	ASSERT_LE(0, state);
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, open_with_ring(&set, 1000, 1, VPMC_CONTROL_STOPPED |
+				    VPMC_CONTROL_REARM));
+	set.control.counter[0].evtsel |= 0x20000;
+	ASSERT_EQ(0, set_control(&set));
+	ASSERT_EQ(0, set_measure(&set, code_write, state, (long)&mem));
+	EXPECT_LT(100, set.page->overflows);
+
+	set.control.counter[0].evtsel = EV_INSNS;
+	ASSERT_EQ(0, set_control(&set));
+	ASSERT_EQ(0, start_poller(&poller, set.fd));
+	ASSERT_EQ(0, set_measure(&set, code_loop, 1000, 0));
+	EXPECT_EQ(POLLIN, end_poller(&poller));
+	set_close(&set);
+	close(state);
+	EXPECT_EQ(0, write_file(RATE, "100000"));
 }
 
 TEST_HARNESS_MAIN

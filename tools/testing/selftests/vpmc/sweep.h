@@ -132,7 +132,10 @@ static int sweep_disturb(struct sweep *s)
 		return write_file(REVOKE_FILE, "1");
 	case PERF_COMES:
 		s->perf = perf_open_insns();
-		return s->perf < 0 && s->perf != -EBUSY ? s->perf : 0;
+		if (s->perf < 0)
+			return s->perf == -EBUSY ? 0 : s->perf;
+		/* Who has it can count. */
+		return perf_error(100) ? -EIO : 0;
 	case PERF_LEAVES:
 		return close(s->perf) ? -errno : 0;
 	default:
@@ -404,6 +407,7 @@ struct partner {
 	bool process;
 	pthread_t thread;
 	pid_t pid;
+	pid_t tid;
 	int fd;
 	volatile bool runs;
 };
@@ -417,6 +421,7 @@ static inline void *partner_thread(void *arg)
 	    (p->choice && set_open(&set, p->choice)))
 		_exit(1);
 	p->fd = set.fd;
+	p->tid = my_tid();
 	p->runs = true;
 	if (p->choice)
 		set_measure(&set, code_yield, LONG_MAX, 1);
@@ -484,11 +489,18 @@ static inline int partner_wrong(const struct partner *p)
 	return 1;
 }
 
-/* A thread goes on to the end of its process. */
+/*
+ * A thread goes on to the end of its process, but leaves others some time: before
+ * anything that has the kernel wait for a thread of its own on that CPU.
+ */
 static inline int stop_partner(struct partner *p)
 {
+	const struct sched_param param = {};
+
 	close(p->fd);
-	return p->process ? stop_disturber(p->pid) : 0;
+	if (p->process)
+		return stop_disturber(p->pid);
+	return sched_setscheduler(p->tid, SCHED_OTHER, &param);
 }
 
 /* The partners there are, as variants of a fixture. */
@@ -520,10 +532,10 @@ static inline int sweep_stop(struct sweep *s)
 {
 	int err = 0;
 
-	if (s->set.fd > 0)
-		set_close(&s->set);
 	if (s->partner)
 		err = stop_partner(s->partner);
+	if (s->set.fd > 0)
+		set_close(&s->set);
 	s->quit = true;
 	sem_post(&s->begin);
 	pthread_join(s->thread, NULL);

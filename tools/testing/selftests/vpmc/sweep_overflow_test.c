@@ -83,9 +83,9 @@ FIXTURE_SETUP(late_overflow)
 
 FIXTURE_TEARDOWN(late_overflow)
 {
-	set_close(&self->set);
 	if (self->partner)
 		EXPECT_EQ(0, stop_partner(self->partner));
+	set_close(&self->set);
 	EXPECT_EQ(0, sweep_stop(self->s));
 }
 

@@ -41,34 +41,44 @@ TEST_F(tsc, control)
 	EXPECT_EQ(0, control.nr_counters);
 }
 
-/* Uninterrupted, run time is the time that passes: to the tick. */
+/*
+ * Uninterrupted, run time is the time that passes: to the tick. It is, unless the
+ * scheduler's fair server takes the CPU for what has waited for a second.
+ */
 TEST_F(tsc, uninterrupted)
 {
-	const struct vpmc_page *page = self->set.page;
+	const volatile struct vpmc_page *page = self->set.page;
 	uint64_t tsc_base, before, ticks, after, last = 0;
-	int i;
+	uint64_t switches = my_switches();
+	int i, interrupted = 0;
 
 	ASSERT_EQ(0, set_fifo(50));
 	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
-	tsc_base = page->tsc_base;
 	for (i = 0; i < 1000; i++) {
+		tsc_base = page->tsc_base;
 		before = vpmc_rdtsc();
-		ticks = vpmc_read_ticks(page);
+		ticks = vpmc_read_ticks(self->set.page);
 		after = vpmc_rdtsc();
-		ASSERT_LT(before, ticks - tsc_base);
-		ASSERT_LT(ticks - tsc_base, after);
 		ASSERT_LT(last, ticks);
 		last = ticks;
+		if (tsc_base != page->tsc_base) {
+			interrupted++;
+		} else {
+			ASSERT_LT(before, ticks - tsc_base);
+			ASSERT_LT(ticks - tsc_base, after);
+		}
 		code_loop(1000, 0);
 	}
-	ASSERT_EQ(tsc_base, page->tsc_base);
-	ASSERT_EQ(0, page_switches(&self->set));
+	switches = my_switches() - switches;
+	EXPECT_LE(page_switches(&self->set), switches);
+	EXPECT_LE(interrupted, switches);
 }
 
 /* From START to STOP, no more than around them and no less than between. */
 TEST_F(tsc, start_to_stop)
 {
 	uint64_t outer, inner, sum = 0, low = 0, high = 0;
+	uint64_t switches = my_switches();
 	struct vpmc_read read;
 	int i;
 
@@ -89,7 +99,7 @@ TEST_F(tsc, start_to_stop)
 		EXPECT_GT(high, sum);
 		EXPECT_EQ(sum, self->set.page->tsc_base);
 	}
-	EXPECT_EQ(0, read.switches);
+	EXPECT_LE(read.switches, my_switches() - switches);
 }
 
 /* Time in which others run, or nobody, is not the thread's. */
