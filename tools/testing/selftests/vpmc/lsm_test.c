@@ -16,14 +16,14 @@
 static void load_policy(void)
 {
 	char path[PATH_MAX], context[64] = "", *policy = NULL;
-	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 32);
+	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 32), n;
 	int fd = open("/proc/self/attr/current", O_RDONLY);
 	struct stat stat;
 
-	if (len <= 0 || read(fd, context, sizeof(context) - 1) <= 0 ||
-	    strcmp(context, "kernel"))
-		return;
+	n = read(fd, context, sizeof(context) - 1);
 	close(fd);
+	if (len <= 0 || n <= 0 || strcmp(context, "kernel"))
+		return;
 	path[len] = 0;
 	strcpy(strrchr(path, '/'), "/lsm_policy");
 	mount("selinuxfs", SELINUX, "selinuxfs", 0, NULL);
