@@ -8,6 +8,7 @@
  */
 #include <setjmp.h>
 #include <linux/perf_event.h>
+#define NEEDS_VPMC	false
 #include "vpmc_test.h"
 #include "rdpmc.h"
 
