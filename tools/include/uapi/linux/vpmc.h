@@ -256,7 +256,8 @@ struct vpmc_info {
  *		events; 0: never. What it has counted beyond that, when the
  *		processor tells, is part of the next period. The first period
  *		begins with CONTROL, and another one when CLEAR names the
- *		counter. execve() ends all periods; the counts go on.
+ *		counter. execve() ends all periods; the counts go on, also those
+ *		of a set that an overflow has stopped.
  * @reserved:	Zero.
  */
 struct vpmc_counter {
@@ -372,7 +373,8 @@ enum vpmc_reason {
  *		after the last counter in use.
  * @flags:	In: VPMC_CONTROL_* bits. READ_CONTROL: in: zero; out: those about
  *		what is still to come, VPMC_CONTROL_CLOSE_ON_EXEC,
- *		VPMC_CONTROL_ENABLE_ON_EXEC and those to INHERIT.
+ *		VPMC_CONTROL_ENABLE_ON_EXEC, VPMC_CONTROL_REARM and those to
+ *		INHERIT.
  * @nr_counters: CONTROL: number of elements of @counter; 0 counts run time,
  *		switches and migrations alone. READ_CONTROL: in: the number that
  *		there is room for; out: the number in the set.

@@ -46,7 +46,7 @@ vpmc_ring_record(const struct vpmc_ring *ring, uint32_t i)
 }
 
 /**
- * vpmc_ring_lost() - How many overflows were not recorded, because it was full
+ * vpmc_ring_lost() - How many records found no place, because it was full
  * @ring:	The ring.
  *
  * Return: Their number since CONTROL made the ring.

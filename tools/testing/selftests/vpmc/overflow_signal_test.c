@@ -357,30 +357,45 @@ static size_t read_whole(int fd, void *to, size_t size)
 	return done;
 }
 
+/*
+ * Counts in a child: from START to execve(), or until a period has ended before
+ * that, which is without a signal then. Says what it read, and becomes exec_image.
+ */
+static void count_and_exec(struct set *set, int out, bool stands)
+{
+	char *const argv[] = { "exec_image", NULL };
+	struct vpmc_read read;
+
+	set->fd = vpmc_open();
+	if (stands)
+		set->control.signal = 0;
+	if (set_control(set) || dup2(out, 1) < 0 || dup2(set->fd, EXEC_FD) < 0)
+		_exit(1);
+	if (!stands)
+		code_measure(EXEC_FD, VPMC_IOC_START, VPMC_IOC_STOP, code_exec,
+			     (long)exec_image_path(), (long)argv);
+	if (vpmc_ioctl(EXEC_FD, VPMC_IOC_START, 0))
+		_exit(2);
+	code_loop(100000, 0);
+	if (vpmc_read(EXEC_FD, &read) || write(1, &read, sizeof(read)) < 0)
+		_exit(3);
+	execv(exec_image_path(), argv);
+	_exit(4);
+}
+
 /* execve() of a program that knows nothing of it: its counts are exact. */
 TEST_F(overflow_signal, exec)
 {
 	const struct code_count want =
 		code_add(CODE_EXEC_IMAGE, code_add(CODE_MEASURE_HEAD, CODE_EXEC));
-	char *const argv[] = { "exec_image", NULL };
 	struct vpmc_read read = {};
 	int pipe_fd[2];
 	pid_t pid;
 
 	ASSERT_EQ(0, pipe(pipe_fd));
 	pid = fork();
-	if (!pid) {
-		struct set set;
-
-		set.fd = vpmc_open();
-		set.control = self->set.control;
-		if (set_control(&set) || dup2(pipe_fd[1], 1) < 0 ||
-		    dup2(set.fd, EXEC_FD) < 0)
-			_exit(1);
-		code_measure(EXEC_FD, VPMC_IOC_START, VPMC_IOC_STOP, code_exec,
-			     (long)exec_image_path(), (long)argv);
-		_exit(2);
-	}
+	if (!pid)
+		count_and_exec(&self->set, pipe_fd[1], false);
 	close(pipe_fd[1]);
 	EXPECT_EQ(sizeof(read), read_whole(pipe_fd[0], &read, sizeof(read)));
 	close(pipe_fd[0]);
@@ -388,6 +403,28 @@ TEST_F(overflow_signal, exec)
 	EXPECT_EQ(VPMC_STATE_STOPPED, read.state);
 	EXPECT_EQ(want.insns, read.sum[0]);
 	EXPECT_EQ(want.branches, read.sum[1]);
+}
+
+/* A set that an overflow has stopped goes on with the new program. */
+TEST_F(overflow_signal, exec_while_it_stands)
+{
+	const struct code_count want = CODE_EXEC_IMAGE;
+	struct vpmc_read read[2] = {};
+	int pipe_fd[2];
+	pid_t pid;
+
+	ASSERT_EQ(0, pipe(pipe_fd));
+	pid = fork();
+	if (!pid)
+		count_and_exec(&self->set, pipe_fd[1], true);
+	close(pipe_fd[1]);
+	EXPECT_EQ(sizeof(read), read_whole(pipe_fd[0], read, sizeof(read)));
+	close(pipe_fd[0]);
+	EXPECT_EQ(0, child_status(pid));
+	EXPECT_EQ(VPMC_STATE_OVERFLOWED, read[0].state);
+	EXPECT_EQ(VPMC_STATE_STOPPED, read[1].state);
+	EXPECT_EQ(read[0].sum[0] + want.insns, read[1].sum[0]);
+	EXPECT_EQ(read[0].sum[1] + want.branches, read[1].sum[1]);
 }
 
 TEST_HARNESS_MAIN

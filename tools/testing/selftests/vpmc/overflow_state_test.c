@@ -216,6 +216,13 @@ TEST_F(overflow_state, replaced)
 	EXPECT_EQ(PERIOD, programmed.counter[0].period);
 	EXPECT_EQ(0, programmed.counter[1].period);
 	EXPECT_EQ(0, programmed.signal);
+	EXPECT_EQ(0, programmed.flags);
+	self->set.control.flags |= VPMC_CONTROL_REARM;
+	ASSERT_EQ(0, set_control(&self->set));
+	ASSERT_EQ(0, vpmc_read_control(self->set.fd, &programmed));
+	EXPECT_EQ(VPMC_CONTROL_REARM, programmed.flags);
+	self->set.control.flags &= ~VPMC_CONTROL_REARM;
+	ASSERT_EQ(0, set_control(&self->set));
 	ASSERT_EQ(0, overflow_once(&self->set, VPMC_IOC_START));
 	stands(_metadata, &self->set, VPMC_STATE_OVERFLOWED, PERIOD,
 	       branches_at(PERIOD));
