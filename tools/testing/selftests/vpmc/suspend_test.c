@@ -140,6 +140,8 @@ TEST(not_held)
  */
 TEST(periods_of_the_kernel)
 {
+	/* On slow kernels there are more in the end of each interrupt. */
+	const uint64_t period = test_slowness() > 1 ? 100000 : 1000;
 	struct poller poller;
 	struct set set;
 	int state;
@@ -149,17 +151,17 @@ TEST(periods_of_the_kernel)
 	state = set_level("none");
 	ASSERT_LE(0, state);
 	ASSERT_EQ(0, pin(0));
-	ASSERT_EQ(0, open_with_ring(&set, 1000, 1, VPMC_CONTROL_STOPPED |
+	ASSERT_EQ(0, open_with_ring(&set, period, 1, VPMC_CONTROL_STOPPED |
 				    VPMC_CONTROL_REARM));
 	set.control.counter[0].evtsel |= 0x20000;
 	ASSERT_EQ(0, set_control(&set));
 	ASSERT_EQ(0, set_measure(&set, code_write, state, (long)&mem));
-	EXPECT_LT(100, set.page->overflows);
+	EXPECT_LT(10, set.page->overflows);
 
 	set.control.counter[0].evtsel = EV_INSNS;
 	ASSERT_EQ(0, set_control(&set));
 	ASSERT_EQ(0, start_poller(&poller, set.fd));
-	ASSERT_EQ(0, set_measure(&set, code_loop, 1000, 0));
+	ASSERT_EQ(0, set_measure(&set, code_loop, period, 0));
 	EXPECT_EQ(POLLIN, end_poller(&poller));
 	set_close(&set);
 	close(state);
