@@ -104,7 +104,7 @@
 #define PMU_TRIGGER_BY_IDLE     2       /* all others are halted */
 #define PMU_TRIGGER_BY_SPIN     3       /* another one has executed PAUSE */
 #define PMU_TRIGGER_BY_LIMIT    4       /* nobody said GO */
-#define PMU_TRIGGER_LIMIT       10000000
+#define PMU_TRIGGER_LIMIT       100000000
 
 #define PMU_TRIGGER_IF          (1u << 24)      /* with interrupts enabled */
 #define PMU_TRIGGER_REFUSED     (1u << 31)      /* wrong argument or state */
