@@ -63,6 +63,12 @@ def guests(top, name="guests"):
             yield match[1], shlex.split(match[2] or ""), match[3]
 
 
+def started(lines):
+    """The programs that a guest's shell has started, by what "set -x" writes."""
+    found = (re.match(r"\++ (?:\w+=\S+ )*/add/(\w+_test)(?: |$)", line) for line in lines)
+    return [match[1] for match in found if match]
+
+
 def documents(lines):
     """The streams of the programs that one guest ran."""
     parser = None
