@@ -13,6 +13,30 @@
 
 #define OVERFLOW_SIGNAL	SIGIO
 
+#define RATE	"/proc/sys/kernel/vpmc_overflow_rate"
+
+/* How many the administrator allows in a second; 0 or -errno. */
+static inline int set_rate(int rate)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", rate);
+	return write_file(RATE, text);
+}
+
+/*
+ * Of a set that counts the kernel: longer than what an interrupt and its signal
+ * execute themselves, or it gets nowhere. And system calls for some of them.
+ */
+#define KERNEL_PERIOD		(100003 * test_slowness())
+#define KERNEL_SYSCALLS		100000
+
+/* So few, 40 in a tick or less, that a slow kernel, too, tells more of them. */
+static inline int set_low_rate(void)
+{
+	return set_rate(10000 / test_slowness());
+}
+
 /* Add a counter that has a period, or 0. */
 static inline void control_add_period(struct vpmc_control *control,
 				      uint64_t evtsel, uint32_t index,

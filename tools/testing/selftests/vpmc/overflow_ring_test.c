@@ -364,7 +364,7 @@ TEST_F(overflow_ring, too_fast)
 	uint32_t i;
 
 	ASSERT_EQ(0, program_again(self, 1000, RECORDS));
-	ASSERT_EQ(0, write_file(RATE, "10000"));
+	ASSERT_EQ(0, set_low_rate());
 	ASSERT_EQ(0, set_measure(&self->set, code_loop, 5 * TURNS, 0));
 	ASSERT_EQ(0, vpmc_ring_lost(self->ring));
 	for (i = 0; i < vpmc_ring_unread(self->ring); i++) {
@@ -384,18 +384,18 @@ TEST_F(overflow_ring, no_kernel_address)
 {
 	extern const char __executable_start[], etext[];
 	struct vpmc_control *control = &self->set.control;
+	const uint64_t period = KERNEL_PERIOD;
 	uint64_t periods = 0;
 	uint32_t i;
 
 	control_init(control, control->flags);
-	control_add_period(control, 0x200c0, 1, 20011);
+	control_add_period(control, 0x200c0, 1, period);
 	control->ring_records = RECORDS;
 	control->ring_watermark = 1;
 	ASSERT_EQ(0, set_control(&self->set));
 	self->ring = ring_map(&self->set);
 	ASSERT_NE(MAP_FAILED, self->ring);
-	ASSERT_EQ(0, set_measure(&self->set, code_syscalls,
-				 test_times(10000), 0));
+	ASSERT_EQ(0, set_measure(&self->set, code_syscalls, KERNEL_SYSCALLS, 0));
 	EXPECT_LT(20, vpmc_ring_unread(self->ring));
 	for (i = 0; i < vpmc_ring_unread(self->ring); i++) {
 		const struct vpmc_record *r = vpmc_ring_record(self->ring, i);
@@ -404,7 +404,7 @@ TEST_F(overflow_ring, no_kernel_address)
 		EXPECT_GE((uint64_t)etext, r->ip);
 		EXPECT_EQ(1, r->mask);
 		periods += r->periods;
-		EXPECT_EQ(periods, r->sum[0] / 20011);
+		EXPECT_EQ(periods, r->sum[0] / period);
 	}
 	EXPECT_EQ(periods, page_of(&self->set)->overflows);
 }

@@ -309,15 +309,16 @@ TEST_F(overflow_signal, owner_alone)
 TEST_F(overflow_signal, no_kernel_address)
 {
 	extern const char __executable_start[], etext[];
+	const uint64_t period = KERNEL_PERIOD;
 	struct vpmc_read read;
 	uint64_t i;
 
 	ASSERT_EQ(0, take_overflows(&self->set, SIGIO));
 	control_init(&self->set.control, VPMC_CONTROL_STOPPED);
 	self->set.control.signal = SIGIO;
-	control_add_period(&self->set.control, 0x200c0, 1, 20011);
+	control_add_period(&self->set.control, 0x200c0, 1, period);
 	ASSERT_EQ(0, set_control(&self->set));
-	ASSERT_EQ(0, set_measure(&self->set, code_syscalls, 10000, 0));
+	ASSERT_EQ(0, set_measure(&self->set, code_syscalls, KERNEL_SYSCALLS, 0));
 	EXPECT_LT(20, code_overflows);
 	EXPECT_EQ(0, code_overflow_error);
 	for (i = 0; i < code_overflows; i++) {
@@ -326,7 +327,7 @@ TEST_F(overflow_signal, no_kernel_address)
 		EXPECT_EQ(1, code_overflow_log[i].mask);
 	}
 	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
-	EXPECT_EQ(read.sum[0] / 20011, self->set.page->overflows);
+	EXPECT_EQ(read.sum[0] / period, self->set.page->overflows);
 }
 
 /* A full queue: it comes all the same, and says nothing. */

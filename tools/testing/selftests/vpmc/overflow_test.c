@@ -11,8 +11,6 @@
 
 #define TURNS	1000000
 
-#define RATE	"/proc/sys/kernel/vpmc_overflow_rate"
-
 FIXTURE(overflow)
 {
 	struct set set;
@@ -263,12 +261,11 @@ static void *yield_and_overflow(void *arg)
 	struct set set;
 	uint64_t n;
 
-	set.fd = vpmc_open();
-	set.page = vpmc_map(set.fd);
-	control_init(&set.control, VPMC_CONTROL_STOPPED | y->flags);
-	control_add_period(&set.control, EV_INSNS, FIXED(0), y->period);
-	control_choose(&set.control, EV_BRANCHES, 0);
-	y->wrong = pin(0) || set_control(&set);
+	y->wrong = pin(0) || open_with_period(&set, y->period, 0);
+	if (y->wrong)
+		return NULL;
+	set.control.flags |= y->flags;
+	y->wrong = set_control(&set) != 0;
 	for (n = 1; n <= 50; n++) {
 		y->wrong += set_measure(&set, code_yield, YIELDS, 10) != 0;
 		y->wrong += vpmc_read(set.fd, &read) != 0;
@@ -358,27 +355,27 @@ static uint64_t missed_by_handlers(struct code_count each)
 /*
  * One counter with @period; then everything must fit together, however many ends
  * of periods are told at once. Returns how many were not told by themselves.
+ * The rate is set.
  */
 static uint64_t count_at_rate(struct __test_metadata *_metadata,
 			      struct set *set, uint64_t period,
-			      struct code_count each, const char *rate)
+			      struct code_count each)
 {
 	const volatile struct vpmc_page *page = page_of(set);
 	const uint64_t turns = 5000000;
 	struct code_count sums;
 	uint64_t before, switches;
 
-	if (write_file(RATE, rate) || take_overflows(set, OVERFLOW_SIGNAL) ||
-	    vpmc_ioctl(set->fd, VPMC_IOC_CLEAR, 0))
-		return -1;
+	ASSERT_EQ(0, take_overflows(set, OVERFLOW_SIGNAL));
+	ASSERT_EQ(0, vpmc_ioctl(set->fd, VPMC_IOC_CLEAR, 0));
 	before = vpmc_interrupts(0);
 	/* The page has none that stopped the set. */
 	switches = my_switches();
 	EXPECT_EQ(0, set_measure(set, code_loop, turns, 0));
 	switches = my_switches() - switches;
 	before = vpmc_interrupts(0) - before;
-	EXPECT_LT(1, code_overflows);
-	EXPECT_GT(CODE_OVERFLOW_LOG, code_overflows);
+	ASSERT_LT(1, code_overflows);
+	ASSERT_GT(CODE_OVERFLOW_LOG, code_overflows);
 	/* A context switch can be before the interrupt, and notice it itself. */
 	EXPECT_GE(code_overflows, before + told_by_stop());
 	if (period >= 1000)
@@ -401,10 +398,11 @@ TEST_F(overflow, too_fast)
 	control_add_period(&self->set.control, EV_INSNS, FIXED(0), period);
 	ASSERT_EQ(0, pin(0));
 	ASSERT_EQ(0, set_control(&self->set));
-	EXPECT_EQ(0, count_at_rate(_metadata, &self->set, period, variant->each,
-				   "1000000000"));
+	EXPECT_EQ(0, count_at_rate(_metadata, &self->set, period,
+				   variant->each));
+	ASSERT_EQ(0, set_low_rate());
 	EXPECT_LT(5000, count_at_rate(_metadata, &self->set, period,
-				      variant->each, "10000"));
+				      variant->each));
 }
 
 /* Too often to get anywhere: the handler alone takes a period. */
@@ -417,8 +415,9 @@ TEST_F(overflow, faster_than_its_handler)
 	ASSERT_EQ(0, pin(0));
 	ASSERT_EQ(0, set_control(&self->set));
 	ASSERT_EQ(0, write_file("/proc/sys/kernel/vpmc_period_min", "1000"));
+	ASSERT_EQ(0, set_rate(1000));
 	EXPECT_LT(100000, count_at_rate(_metadata, &self->set, period,
-					variant->each, "1000"));
+					variant->each));
 }
 
 /*
@@ -433,7 +432,7 @@ TEST(not_slow_for_ever)
 	int i;
 
 	ASSERT_EQ(0, pin(0));
-	ASSERT_EQ(0, write_file(RATE, "10000"));
+	ASSERT_EQ(0, set_low_rate());
 	ASSERT_EQ(0, open_with_period(&set, 1000, 0));
 	page = page_of(&set);
 	set.control.flags = VPMC_CONTROL_REARM;
@@ -457,14 +456,16 @@ TEST(not_slow_for_ever)
  */
 TEST(only_the_hasty_wait)
 {
+	/* The calm one has half of those of a tick. */
+	const int calm_periods = 20 / test_slowness();
 	struct vpmc_control hasty, calm;
 	uint64_t told, slowed = 0;
 	struct set set;
 	int i;
 
 	ASSERT_EQ(0, pin(0));
-	ASSERT_EQ(0, write_file(RATE, "10000"));
-	ASSERT_EQ(0, open_with_period(&set, 10000, 0));
+	ASSERT_EQ(0, set_low_rate());
+	ASSERT_EQ(0, open_with_period(&set, 2 * TURNS / 10 / calm_periods, 0));
 	set.control.flags = VPMC_CONTROL_REARM;
 	calm = set.control;
 	hasty = set.control;
@@ -477,7 +478,7 @@ TEST(only_the_hasty_wait)
 		slowed += told < 100;
 		ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_CONTROL, &calm));
 		code_loop(TURNS / 10, 0);
-		EXPECT_LT(10, page_of(&set)->overflows);
+		EXPECT_LT(calm_periods / 2, page_of(&set)->overflows);
 		EXPECT_EQ(0, page_of(&set)->merged);
 	}
 	EXPECT_EQ(10, slowed);

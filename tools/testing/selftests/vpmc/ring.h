@@ -11,8 +11,6 @@
 
 #include "overflow.h"
 
-#define RATE	"/proc/sys/kernel/vpmc_overflow_rate"
-
 static inline size_t ring_size(const struct vpmc_control *control)
 {
 	size_t size = VPMC_RING_SIZE((size_t)control->ring_records,

@@ -140,8 +140,11 @@ TEST(not_held)
  */
 TEST(periods_of_the_kernel)
 {
-	/* On slow kernels there are more in the end of each interrupt. */
-	const uint64_t period = test_slowness() > 1 ? 100000 : 1000;
+	/*
+	 * Short, for some to end at the wrong moment. On slow kernels there are
+	 * more in the end of each interrupt.
+	 */
+	const uint64_t period = test_slowness() > 1 ? KERNEL_PERIOD : 1000;
 	struct poller poller;
 	struct set set;
 	int state;
