@@ -54,7 +54,7 @@ static void become_image(struct sweep *s, unsigned long k, int out,
 static int run_image(struct sweep *s, unsigned long k, struct vpmc_read *sums)
 {
 	struct child c;
-	int out[2], status = -1;
+	int out[2], status = -1, err;
 
 	memset(sums, 0, sizeof(*sums));
 	if (pipe(out))
@@ -65,8 +65,8 @@ static int run_image(struct sweep *s, unsigned long k, struct vpmc_read *sums)
 	if (!child_wait(&c)) {
 		s->fd = open_of(c.pid, O_RDWR);
 		sweep_begin(s);
-		child_send(&c);
-		status = child_end(&c);
+		err = child_send(&c);
+		status = child_end(&c) ?: err;
 		sweep_disarm(s);
 	}
 	if (read(out[0], sums, sizeof(*sums)) < 0)
@@ -75,11 +75,14 @@ static int run_image(struct sweep *s, unsigned long k, struct vpmc_read *sums)
 	return status;
 }
 
+/* From START to execve(); and with the image. */
+#define TO_EXEC	code_add(code_add(CODE_MEASURE_HEAD, CODE_ARMED_HEAD), \
+			 CODE_EXEC)
+#define WHOLE	code_add(TO_EXEC, CODE_EXEC_FEW)
+
 static int wrong_image(void *arg, unsigned long k)
 {
-	const struct code_count count =
-		code_add(code_add(CODE_MEASURE_HEAD, CODE_ARMED_HEAD),
-			 code_add(CODE_EXEC, CODE_EXEC_FEW));
+	const struct code_count count = WHOLE;
 	struct sweep *s = arg;
 	struct vpmc_read read;
 	int err = run_image(s, k, &read);
@@ -109,15 +112,21 @@ static int wrong_unlinked(void *arg, unsigned long k)
 	struct vpmc_read read;
 	int status = run_image(s, k, &read);
 	int err = vpmc_read(s->fd, &read);
+	bool unlinked = s->disturbed && !s->error;
+	/* The first of our instructions that is disturbed is in execve(). */
+	struct code_count low = unlinked ? TO_EXEC : WHOLE;
 
 	close(s->fd);
 	if (!err && read.sum[0] == read.sum[2] &&
+	    read.sum[0] >= low.insns && read.sum[0] <= WHOLE.insns &&
+	    read.sum[1] >= low.branches && read.sum[1] <= WHOLE.branches &&
 	    (status == 0 || status == ESRCH) &&
-	    read.state == (s->disturbed && !s->error ? VPMC_STATE_UNLINKED :
-						       VPMC_STATE_EXITED))
+	    read.state == (unlinked ? VPMC_STATE_UNLINKED :
+				      VPMC_STATE_EXITED))
 		return 0;
-	fprintf(stderr, "# status %d, error %d, state %u, %llu and %llu\n",
+	fprintf(stderr, "# status %d, error %d, state %u, %llu, %llu and %llu\n",
 		status, err, read.state, (unsigned long long)read.sum[0],
+		(unsigned long long)read.sum[1],
 		(unsigned long long)read.sum[2]);
 	return 1;
 }

@@ -142,6 +142,7 @@ struct command {
 	struct code_count without, with;
 	struct sweep *s;
 	struct sleeper *sleeper;
+	unsigned long nr_without, nr_with;	/* of those that were disturbed */
 };
 
 static int give(const struct command *command, struct vpmc_read *read)
@@ -162,7 +163,7 @@ static int give(const struct command *command, struct vpmc_read *read)
 static int wrong_command(void *arg, unsigned long k)
 {
 	struct vpmc_read own = { .size = sizeof(own) }, *sums = &own, now;
-	const struct command *command = arg;
+	struct command *command = arg;
 	struct sleeper *sleeper = command->sleeper;
 	struct sweep *s = command->s;
 	int err;
@@ -188,7 +189,11 @@ static int wrong_command(void *arg, unsigned long k)
 		sums = &now;
 	if (command->nr == VPMC_IOC_CONTROL)
 		reorder(sums);
-	if (!sums_are(sums, command->without) && !sums_are(sums, command->with)) {
+	if (sums_are(sums, command->without)) {
+		command->nr_without += s->disturbed;
+	} else if (sums_are(sums, command->with)) {
+		command->nr_with += s->disturbed;
+	} else {
 		fprintf(stderr, "# at %lu, %#lx: %llu, %llu, %llu\n", k,
 			s->at.pc, sums->sum[0], sums->sum[1], sums->sum[2]);
 		err = 1;
@@ -202,6 +207,10 @@ static void sweep_command(struct __test_metadata *_metadata,
 	command.s = self->s;
 	command.sleeper = self->sleeper;
 	sweep_all(_metadata, self->s, sweep_step(), wrong_command, &command);
+	TH_LOG("%lu times without it, %lu times with it", command.nr_without,
+	       command.nr_with);
+	EXPECT_LT(0, command.nr_without);
+	EXPECT_LT(0, command.nr_with);
 }
 
 #define SWEEP(...) \
