@@ -51,7 +51,8 @@ static bool has_kernel_address(const void *from, size_t n)
 	uint64_t value;
 	size_t i;
 
-	for (i = 0; i + sizeof(value) <= n; i++) {
+	/* Where one would lie: elsewhere times may look like one by chance. */
+	for (i = 0; i + sizeof(value) <= n; i += sizeof(value)) {
 		memcpy(&value, (const char *)from + i, sizeof(value));
 		if (value >> 47 == 0x1ffff)
 			return true;

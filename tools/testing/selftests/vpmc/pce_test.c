@@ -264,6 +264,7 @@ struct other {
 	pthread_t thread;
 	volatile int command;	/* 0: wait, else one of the below */
 	volatile int result;
+	int error;		/* it is not on that CPU */
 };
 
 enum { OTHER_WAIT, OTHER_OPEN, OTHER_UNLINK, OTHER_RDPMC, OTHER_EXIT };
@@ -274,7 +275,7 @@ static void *other_thread(void *arg)
 	struct set set;
 	int command;
 
-	pin(1);
+	other->error = pin(1);
 	for (;;) {
 		/* Never in the kernel meanwhile: nothing reloads CR4 by chance. */
 		while (!(command = other->command))
@@ -309,6 +310,7 @@ TEST(threads)
 	ASSERT_EQ(0, pin(0));
 	ASSERT_EQ(0, pthread_create(&other.thread, NULL, other_thread, &other));
 	EXPECT_EQ(0, tell(&other, OTHER_RDPMC));
+	ASSERT_EQ(0, other.error);
 	ASSERT_EQ(0, set_open(&set, insns));
 	EXPECT_EQ(1, tell(&other, OTHER_RDPMC));
 	ASSERT_EQ(0, tell(&other, OTHER_OPEN));
@@ -328,6 +330,7 @@ TEST(threads)
 struct mapper {
 	int fd;
 	volatile int go;
+	int error;		/* it is not on that CPU */
 	volatile int while_running;
 };
 
@@ -337,7 +340,7 @@ static void *mapper_thread(void *arg)
 	struct vpmc_read read;
 	void *page;
 
-	pin(1);
+	mapper->error = pin(1);
 	mapper->go = 1;
 	while (vpmc_read(mapper->fd, &read) || !read.sum[0])
 		;
@@ -379,6 +382,7 @@ TEST(mapped_while_it_counts)
 	ASSERT_EQ(0, set_measure(&set, code_loop, 20000000, 0));
 	EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(20000000)));
 	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(0, mapper.error);
 	EXPECT_TRUE(mapper.while_running);
 	EXPECT_TRUE(may_rdpmc(0));
 }
@@ -390,6 +394,7 @@ TEST(after_the_owners_exit)
 
 	ASSERT_EQ(0, pthread_create(&other.thread, NULL, other_thread, &other));
 	ASSERT_EQ(0, tell(&other, OTHER_OPEN));
+	EXPECT_EQ(0, other.error);
 	EXPECT_TRUE(may_rdpmc(0));
 	tell(&other, OTHER_EXIT);
 	pthread_join(other.thread, NULL);

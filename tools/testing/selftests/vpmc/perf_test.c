@@ -85,8 +85,10 @@ TEST(group_outlives_its_event)
 	ASSERT_NE(MAP_FAILED, ready);
 	pid = start_leftover(ready);
 	ASSERT_LT(0, pid);
-	while (!*ready)
+	while (!*ready) {
+		ASSERT_EQ(0, waitpid(pid, NULL, WNOHANG));
 		usleep(100);
+	}
 	ASSERT_EQ(0, pin(0));
 	ASSERT_EQ(0, set_open(&set, both));
 	set_counts(_metadata, &set);
