@@ -111,12 +111,14 @@ extern u32 want_version;
 extern u32 want_width;
 extern bool want_full;
 extern bool want_pt;
+extern u32 want_no_rdpmc;
 
 void check(const char *name, bool ok);
 void check_eq(const char *name, u64 got, u64 want);
 void done_testing(void);
 
 void test_registers(void);
+void test_no_rdpmc(void);
 void test_amd(void);
 void test_no_pmu(void);
 void test_counting(void);

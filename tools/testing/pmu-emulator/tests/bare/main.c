@@ -3,7 +3,7 @@
  * A multiboot program that tests the emulated PMU without an operating system
  * and writes TAP to the first serial port.  Command line: version=N width=N
  * full=0|1 pt=0|1, what the CPU must have; or amd=4|6, the number of counters,
- * and family=N; or pmu=0.
+ * and family=N; or pmu=0; with no_rdpmc=N, so many that RDPMC does not find.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -13,7 +13,7 @@
 
 volatile u32 ticks, gp_count;
 bool want_pmu = true;
-u32 want_amd, want_family;
+u32 want_amd, want_family, want_no_rdpmc;
 u32 want_version = 2;
 u32 want_width = 48;
 bool want_full = true;
@@ -139,8 +139,11 @@ void bare_main(const u32 *multiboot)
 	want_width = option(cmdline, "width=", want_width);
 	want_full = option(cmdline, "full=", want_full);
 	want_pt = option(cmdline, "pt=", want_pt);
+	want_no_rdpmc = option(cmdline, "no_rdpmc=", want_no_rdpmc);
 	set_up_interrupts();
-	if (want_amd) {
+	if (want_no_rdpmc) {
+		test_no_rdpmc();
+	} else if (want_amd) {
 		test_amd();
 		test_counting();
 		test_interrupts();

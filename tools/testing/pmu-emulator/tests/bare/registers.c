@@ -165,6 +165,22 @@ static void test_counter_writes(void)
 	      wrmsr_faults(MSR_PERF_CAPABILITIES, PERF_CAP_FW));
 }
 
+/* CPUID names more counters than RDPMC finds. */
+void test_no_rdpmc(void)
+{
+	u32 n = want_amd ? want_amd : 4, msr = want_amd ? 0xc0010201 : MSR_PMC0;
+	u32 step = want_amd ? 2 : 1, wrong = 0;
+
+	for (u32 i = 0; i < n; i++) {
+		wrmsr(msr + i * step, 1000 + i);
+		wrong += rdmsr(msr + i * step) != 1000 + i;
+		wrong += rdpmc_faults(i) != (i >= n - want_no_rdpmc);
+	}
+	check_eq("RDPMC does not find the last counters, RDMSR does", wrong, 0);
+	if (!want_amd)
+		check("RDPMC finds fixed counters", !rdpmc_faults(RDPMC_FIXED));
+}
+
 static void test_rdpmc(void)
 {
 	static const u32 bad[] = {
