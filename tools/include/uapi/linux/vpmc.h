@@ -30,9 +30,9 @@
  * @VPMC_STATE_EMPTY:		Attached, never programmed.
  * @VPMC_STATE_STOPPED:		Programmed; nothing counts. The sums stand.
  * @VPMC_STATE_RUNNING:		Counting whenever the thread is on a CPU.
- * @VPMC_STATE_UNLINKED:	Detached for good, by UNLINK, or by execve() of a
- *				program with other privileges or of a set with
- *				VPMC_CONTROL_CLOSE_ON_EXEC. The sums stand.
+ * @VPMC_STATE_UNLINKED:	Detached for good, by UNLINK, or by execve(): of a
+ *				program with other privileges, without memory, or
+ *				with VPMC_CONTROL_CLOSE_ON_EXEC. The sums stand.
  * @VPMC_STATE_EXITED:		The thread is gone. The sums stand.
  * @VPMC_STATE_REVOKED:		The administrator took the PMU away
  *				(kernel.vpmc_revoke), or the machine goes down.
@@ -52,7 +52,7 @@ enum vpmc_state {
 
 /*
  * &struct vpmc_page.caps: what user space may use to read, as of the last
- * CONTROL. An administrator who forbids RDPMC later (0 in
+ * CONTROL, attach or execve(). An administrator who forbids RDPMC later (0 in
  * /sys/bus/event_source/devices/cpu/rdpmc) makes it raise SIGSEGV.
  */
 #define VPMC_CAP_RDPMC		(1U << 0)  /* RDPMC, while page mapped and set programmed */
@@ -83,8 +83,7 @@ struct vpmc_slot {
  *		time_shift, computed in 128 bits or in two halves.
  * @time_shift:	See @time_mult.
  * @time_offset: Nanoseconds to add to a converted TSC value to get the
- *		kernel's scheduler clock, as of the last CONTROL: suspend changes
- *		it.
+ *		kernel's scheduler clock; as old as @caps: suspend changes it.
  * @reserved0:	Zero.
  * @generation:	Changes whenever anything in the page does, and each time the
  *		owner is put on a CPU.
@@ -99,8 +98,8 @@ struct vpmc_slot {
  * @migrations:	How many of @switches were to another CPU than the last one.
  * @overflowed:	The counters whose period passed: bit n for element n of @slot.
  *		Zero unless @state is VPMC_STATE_OVERFLOWED.
- * @merged:	How many of @overflows were reported together with another one of
- *		the same counter: they came too fast, see VPMC_CONTROL_REARM.
+ * @merged:	How many of @overflows, modulo 2^32, were reported together with
+ *		another one of the same counter: too fast, see VPMC_CONTROL_REARM.
  * @overflows:	How many periods have passed, of all counters together, since the
  *		set was programmed or cleared as a whole.
  * @slot:	The counters, in the order in which CONTROL named them.
@@ -243,7 +242,7 @@ struct vpmc_info {
 /**
  * struct vpmc_counter - One counter of a set
  * @evtsel:	The event, in the format of the processor's event select
- *		register. On Intel: event (bits 0-7), unit mask (8-15), USR (16),
+ *		register: event (bits 0-7, AMD: and 32-35), unit mask (8-15), USR (16),
  *		OS (17), edge (18), invert (23), counter mask (24-31). At least
  *		one of USR and OS must be set. EN (22) and INT (20) belong to
  *		the kernel and may be set or not; all other bits must be zero.
@@ -310,7 +309,7 @@ struct vpmc_counter {
  *				event (CPUID leaf 0AH, EBX), or it is one of
  *				AMD's northbridge, which all cores share, or one
  *				by which Intel's hyper-threads spoil each other's
- *				counts.
+ *				counts, or no counter of AMD's can count it.
  * @VPMC_REASON_EXTRA_MSR:	The event needs a further register (off-core
  *				response; what increments by much, from AMD's
  *				family 17h on).
@@ -490,7 +489,7 @@ struct vpmc_record {
  *	ioctl(fd, VPMC_IOC_CONSUME, head - ring->tail);
  *
  * A ring lives as long as the set that CONTROL programmed with it: the next
- * CONTROL, and execve(), end it. What is mapped then remains as it is.
+ * CONTROL, UNLINK, execve() and exit end it. What is mapped remains as it is.
  */
 struct vpmc_ring {
 	__u32	nr_records;
