@@ -438,6 +438,14 @@ static volatile pid_t last;
 static volatile bool over;
 static int too_early;
 
+/* One that has ended has no address space either. */
+static bool lives(pid_t pid)
+{
+	char state = task_state(pid);
+
+	return state && !strchr("ZX", state);
+}
+
 /* Has newborn processes count, whatever they are going to be. */
 static void *attach_to_newborns(void *unused)
 {
@@ -450,7 +458,7 @@ static void *attach_to_newborns(void *unused)
 	while (!over) {
 		for (pid = last + 1; pid < last + 4; pid++) {
 			fd = open_of(pid, O_RDWR | O_CREAT);
-			too_early += fd == -ESRCH;
+			too_early += fd == -ESRCH && lives(pid);
 			if (fd < 0)
 				continue;
 			control_of(&control, insns, 0);

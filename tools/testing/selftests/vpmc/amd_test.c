@@ -238,6 +238,39 @@ TEST_F(amd, placed_15h)
 }
 
 /*
+ * Family 15h with four counters, as some hypervisors show it: of those that can
+ * count floating point events one is left.
+ */
+TEST_F(amd, placed_15h_of_4)
+{
+	static const uint64_t event[] = { EVENT(0x000), EVENT(0x1c0) };
+	struct vpmc_control *control = &self->set.control;
+	unsigned int i;
+
+	ASSERT_EQ(4, machine.nr_gp);
+	for (i = 0; i < ARRAY_SIZE(event); i++) {
+		control_init(control, VPMC_CONTROL_STOPPED);
+		control_add(control, event[i], VPMC_ANY);
+		EXPECT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CONTROL, control));
+		EXPECT_EQ(0, vpmc_read_control(self->set.fd, control));
+		EXPECT_EQ(3, control->counter[0].index);
+
+		control_init(control, VPMC_CONTROL_STOPPED);
+		control_add(control, event[i], VPMC_ANY);
+		control_add(control, event[i], VPMC_ANY);
+		EXPECT_EQ(-ENOSPC,
+			  vpmc_ioctl(self->set.fd, VPMC_IOC_CONTROL, control));
+		EXPECT_EQ(VPMC_REASON_NO_COUNTER, control->reason);
+		EXPECT_EQ(1, control->bad_counter);
+	}
+	refused(self->set.fd, AMD_INSNS, 4, -EINVAL);
+	EXPECT_EQ(0, set_program(&self->set, (struct choice[]){
+				      { EV_INSNS, 0 }, { EV_BRANCHES, 1 }, {} }));
+	EXPECT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
+}
+
+/*
  * A stopped set finds its counters wherever they are: put them just below the
  * boundary, each for itself, and let them cross it. 0 crosses at once.
  */

@@ -29,6 +29,15 @@ static inline int wait_for_fine_timers(void)
 	return -1;
 }
 
+/*
+ * Each @ns nanoseconds, or less often: on a slow kernel as much must be left of
+ * each period for what is disturbed.
+ */
+static inline struct timespec disturb_period(long ns)
+{
+	return (struct timespec){ .tv_nsec = ns * test_slowness() };
+}
+
 /* Forks; the child dies with its parent. Returns as fork() does. */
 static inline pid_t disturber(void)
 {
@@ -49,7 +58,7 @@ static inline pid_t disturber(void)
 static inline pid_t start_counting_preempter(int cpu, long ns,
 					     const struct choice *choice)
 {
-	struct timespec ts = { .tv_nsec = ns };
+	const struct timespec ts = disturb_period(ns);
 	pid_t pid = wait_for_fine_timers() ?: disturber();
 	struct set set;
 
@@ -85,7 +94,7 @@ static inline pid_t start_competitor(int cpu)
 /* Moves thread @tid between the CPUs 0 and 1 each @ns nanoseconds. */
 static inline pid_t start_migrator(pid_t tid, long ns)
 {
-	struct timespec ts = { .tv_nsec = ns };
+	const struct timespec ts = disturb_period(ns);
 	pid_t pid = wait_for_fine_timers() ?: disturber();
 	cpu_set_t mask;
 	int cpu = 0;

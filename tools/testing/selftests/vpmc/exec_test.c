@@ -194,7 +194,7 @@ TEST(enable_on_exec)
 	EXPECT_LT(IMAGE_ALL.insns, read.ticks);
 	/* It is used up. */
 	EXPECT_EQ(0, exec_flags(end.fd));
-	child_status(s.pid);
+	EXPECT_EQ(EBADF, child_status(s.pid));
 }
 
 /* A set that runs already goes on, and what is revoked stays so. */
@@ -212,7 +212,7 @@ TEST(enable_on_exec_while_running)
 	ASSERT_EQ(0, vpmc_read(fd, &before));
 	EXPECT_EQ(0, before.sum[0]);
 	ASSERT_EQ(1, write(s.go, "", 1));
-	child_status(s.pid);
+	EXPECT_EQ(EBADF, child_status(s.pid));
 	ASSERT_EQ(0, vpmc_read(fd, &read));
 	EXPECT_EQ(VPMC_STATE_EXITED, read.state);
 	/* And what it did before execve(). */

@@ -58,6 +58,7 @@ TEST(stale_selection)
 /* A counter is written or selected anew while it counts for somebody else. */
 TEST(live_counters)
 {
+	const struct timespec ts = short_sleep(100000);
 	struct vpmc_read read;
 	struct set set;
 	pid_t pid;
@@ -66,9 +67,7 @@ TEST(live_counters)
 	pid = start_counting_preempter(0, 50000, live);
 	ASSERT_LT(0, pid);
 	ASSERT_EQ(0, set_open(&set, mine));
-	ASSERT_EQ(0, set_measure(&set, code_sleep,
-				 (long)&(struct timespec){ .tv_nsec = 100000 },
-				 200));
+	ASSERT_EQ(0, set_measure(&set, code_sleep, (long)&ts, 200));
 	EXPECT_EQ(0, wrong_after(&set, CODE_SLEEP(200)));
 	ASSERT_EQ(0, vpmc_read(set.fd, &read));
 	EXPECT_LE(200, read.switches);
@@ -131,14 +130,18 @@ TEST(stale_enable_bits)
 /* IA32_DEBUGCTL: the processor changes GLOBAL_CTRL at interrupts, and for SMM. */
 #define DEBUGCTL	0x1d9
 #define FREEZES		(1 << 12 | 1 << 14)
+#define FREEZE_ON_SMI	"/sys/bus/event_source/devices/cpu/freeze_on_smi"
 
 TEST(freezes)
 {
 	int msr = open("/dev/cpu/0/msr", O_RDWR);
+	int on = read_number(FREEZE_ON_SMI);
+	const char *other = on ? "0" : "1";
 	uint64_t before;
 	struct set set;
 
 	ASSERT_LE(0, msr);
+	ASSERT_LE(0, on);
 	ASSERT_EQ(0, pin(0));
 	before = rdmsr(msr, DEBUGCTL);
 	ASSERT_EQ(0, wrmsr(msr, DEBUGCTL, before | FREEZES));
@@ -147,12 +150,18 @@ TEST(freezes)
 	/* Over the ends of small counters. */
 	ASSERT_EQ(0, set_open(&set, mine));
 	EXPECT_EQ(0, rdmsr(msr, DEBUGCTL) & FREEZES);
+	EXPECT_EQ(-EBUSY, write_file(FREEZE_ON_SMI, other));
+	EXPECT_EQ(0, rdmsr(msr, DEBUGCTL) & FREEZES);
+	EXPECT_EQ(on, read_number(FREEZE_ON_SMI));
 	ASSERT_EQ(0, set_measure(&set, code_loop, 20000000, 0));
 	EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(20000000)));
 	set_close(&set);
 
 	EXPECT_EQ(FREEZES, rdmsr(msr, DEBUGCTL) & FREEZES);
 	EXPECT_EQ(0, wrmsr(msr, DEBUGCTL, before));
+	EXPECT_EQ(0, write_file(FREEZE_ON_SMI, other));
+	EXPECT_EQ(!on << 14, rdmsr(msr, DEBUGCTL) & FREEZES);
+	EXPECT_EQ(0, write_file(FREEZE_ON_SMI, on ? "1" : "0"));
 	EXPECT_EQ(before, rdmsr(msr, DEBUGCTL));
 }
 

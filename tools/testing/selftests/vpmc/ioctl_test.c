@@ -577,4 +577,25 @@ TEST_F(ioctl, new_with_a_set)
 	EXPECT_EQ(VPMC_REASON_NONE, control.reason);
 }
 
+/* Event 0 with a unit mask has a fixed counter alone, whatever comes first. */
+TEST(order_of_elements)
+{
+	static const uint64_t evtsel[] = { EV_INSNS, 0x10100 };
+	struct vpmc_control control;
+	int fd = vpmc_open(), i;
+
+	ASSERT_LE(0, fd);
+	for (i = 0; i < 2; i++) {
+		control_init(&control, VPMC_CONTROL_STOPPED);
+		control_add(&control, evtsel[i], VPMC_ANY);
+		control_add(&control, evtsel[!i], VPMC_ANY);
+		EXPECT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control));
+		EXPECT_EQ(0, vpmc_read_control(fd, &control));
+		EXPECT_EQ(0, control.counter[i].index);
+		EXPECT_EQ(FIXED(0), control.counter[!i].index);
+	}
+	EXPECT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_UNLINK, 0));
+	close(fd);
+}
+
 TEST_HARNESS_MAIN

@@ -268,10 +268,8 @@ TEST_F(isolation_map, same_view)
 {
 	const struct scene *scene = &variant->scene;
 
-	ASSERT_EQ(0, play(scene, self->stage, 0));
-	if (variant->rdpmc)
-		ASSERT_EQ(0, set_sysfs(variant->rdpmc));
-	ASSERT_EQ(0, play(scene, self->stage, 1));
+	play_alike(_metadata, scene, self->stage,
+		   variant->rdpmc ? SYSFS : NULL, variant->rdpmc);
 	compare_views(_metadata, scene, self->stage);
 	/* Without a first look: the start value, or what it counted itself. */
 	for (int i = 0; scene->late && !scene->watched[0].evtsel &&
@@ -384,6 +382,13 @@ TEST(sysfs_by_turns)
 		watcher[i] = fork();
 		if (!watcher[i])
 			_exit(watch_storm(stage, &storm[i], i));
+	}
+	/* On both CPUs they look before anything changes. */
+	for (i = 0; i < 2; i++) {
+		while (!storm[i].looks) {
+			ASSERT_EQ(0, waitpid(watcher[i], NULL, WNOHANG));
+			sched_yield();
+		}
 	}
 	for (i = 0; i < 100; i++) {
 		ASSERT_EQ(0, set_sysfs(value[i % 4]));

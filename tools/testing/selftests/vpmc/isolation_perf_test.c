@@ -194,9 +194,7 @@ FIXTURE_TEARDOWN(isolation_perf)
 
 TEST_F(isolation_perf, same_view)
 {
-	ASSERT_EQ(0, play(&variant->scene, self->stage, 0));
-	ASSERT_EQ(0, write_file(REVOKE, "0"));
-	ASSERT_EQ(0, play(&variant->scene, self->stage, 1));
+	play_alike(_metadata, &variant->scene, self->stage, REVOKE, "0");
 	compare_views(_metadata, &variant->scene, self->stage);
 }
 

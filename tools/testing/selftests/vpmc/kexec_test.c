@@ -124,6 +124,20 @@ static void *count(void *arg)
 	return NULL;
 }
 
+/* Until a register is not zero, at most a minute. */
+static void await_register(int cpu, uint32_t msr)
+{
+	const time_t end = time(NULL) + 60 * test_slowness();
+
+	while (!rdmsr(cpu, msr)) {
+		if (time(NULL) > end) {
+			errno = ETIMEDOUT;
+			die("a register that is not in use");
+		}
+		sched_yield();
+	}
+}
+
 /* Returns when all registers are in use on all CPUs. */
 static void start_counting(void)
 {
@@ -134,15 +148,13 @@ static void start_counting(void)
 		if (pthread_create(&thread, NULL, count, (void *)(long)cpu))
 			die("pthread_create");
 	for (cpu = 0; cpu < nr_cpus(); cpu++) {
-		for (i = 0; i < NR_GP; i++)
-			while (!rdmsr(cpu, MSR_EVTSEL0 + i) ||
-			       !rdmsr(cpu, MSR_PERFCTR0 + i))
-				sched_yield();
+		for (i = 0; i < NR_GP; i++) {
+			await_register(cpu, MSR_EVTSEL0 + i);
+			await_register(cpu, MSR_PERFCTR0 + i);
+		}
 		for (i = 0; i < NR_FIXED; i++)
-			while (!rdmsr(cpu, MSR_FIXED_CTR0 + i))
-				sched_yield();
-		while (!rdmsr(cpu, MSR_FIXED_CTR_CTRL))
-			sched_yield();
+			await_register(cpu, MSR_FIXED_CTR0 + i);
+		await_register(cpu, MSR_FIXED_CTR_CTRL);
 	}
 }
 
@@ -165,6 +177,7 @@ static uint64_t global_ctrl[MAX_CPUS];
 
 TEST(nobody_has_touched_the_counters)
 {
+	ASSERT_EQ(0, access("/sys/bus/event_source/devices", F_OK));
 	EXPECT_EQ(-1, access("/sys/bus/event_source/devices/cpu", F_OK));
 }
 
@@ -197,11 +210,13 @@ static void second_kernel(int argc, char **argv)
 {
 	int status, failed, cpu;
 
+	/* Without it there is no channel to say so. */
 	mount("dev", "/dev", "devtmpfs", 0, NULL);
-	mount("sys", "/sys", "sysfs", 0, NULL);
 	dup2(channel("/dev/vport0p1"), STDOUT_FILENO);
 	dup2(channel("/dev/vport0p2"), STDERR_FILENO);
 	status = channel("/dev/vport0p3");
+	if (mount("sys", "/sys", "sysfs", 0, NULL))
+		die("/sys");
 	if (argc != 1 + nr_cpus() || nr_cpus() > MAX_CPUS)
 		die("arguments");
 	for (cpu = 0; cpu < nr_cpus(); cpu++)

@@ -255,12 +255,14 @@ TEST(race)
 	ASSERT_NE(MAP_FAILED, claims);
 	pid[0] = fork();
 	if (!pid[0]) {
-		pin(0);
+		if (pin(0))
+			_exit(15);
 		race_perf(claims);
 	}
 	pid[1] = fork();
 	if (!pid[1]) {
-		pin(1);
+		if (pin(1))
+			_exit(15);
 		race_vpmc(claims);
 	}
 	EXPECT_EQ(0, child_status(pid[0]));
@@ -297,7 +299,7 @@ static int leave_dirty(void)
 static pid_t start_late_reader(int cpu, volatile uint32_t *ready)
 {
 	static const struct choice one[] = { { EV_BRANCHES, VPMC_ANY }, {} };
-	struct timespec ts = { .tv_nsec = 2000000 };
+	struct timespec ts = disturb_period(2000000);
 	pid_t pid = wait_for_fine_timers() ?: disturber();
 	struct set set;
 
@@ -309,7 +311,7 @@ static pid_t start_late_reader(int cpu, volatile uint32_t *ready)
 	nanosleep(&ts, NULL);
 	if (pin(cpu))
 		_exit(2);
-	ts.tv_nsec = 20000;
+	ts = disturb_period(20000);
 	for (;;)
 		nanosleep(&ts, NULL);
 }
@@ -324,8 +326,10 @@ static void count_as_reader_comes(struct __test_metadata *_metadata, int cpu,
 {
 	struct set set = { .page = MAP_FAILED };
 	volatile uint32_t *ready;
+	uint64_t switches = 0;
 	struct vpmc_read read;
 	pid_t pid;
+	int i;
 
 	ready = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -347,9 +351,12 @@ static void count_as_reader_comes(struct __test_metadata *_metadata, int cpu,
 	ASSERT_LT(0, pid);
 	while (!*ready)
 		sched_yield();
-	EXPECT_EQ(0, set_counts(&set, 5000000));
-	ASSERT_EQ(0, vpmc_read(set.fd, &read));
-	EXPECT_LE(10, read.switches);
+	for (i = 0; i < 20 && switches < 10; i++) {
+		EXPECT_EQ(0, set_counts(&set, 5000000));
+		ASSERT_EQ(0, vpmc_read(set.fd, &read));
+		switches += read.switches;
+	}
+	EXPECT_LE(10, switches);
 	EXPECT_EQ(0, stop_disturber(pid));
 	set_close(&set);
 	EXPECT_EQ(0, perf_turn(1000));

@@ -27,6 +27,28 @@ static inline char task_state(pid_t tid)
 	return p ? p[2] : 0;
 }
 
+/* Context switches of a thread, by the scheduler's own count, or -1. */
+static inline long task_switches(pid_t tid)
+{
+	char path[64], line[256];
+	long n, sum = 0;
+	int found = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	f = fopen(path, "r");
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "voluntary_ctxt_switches: %ld", &n) != 1 &&
+		    sscanf(line, "nonvoluntary_ctxt_switches: %ld", &n) != 1)
+			continue;
+		sum += n;
+		found++;
+	}
+	if (f)
+		fclose(f);
+	return found == 2 ? sum : -1;
+}
+
 /* Interrupts of ours on a CPU so far, or -1. */
 static inline long vpmc_interrupts(int cpu)
 {

@@ -115,6 +115,8 @@ static inline void *runner_main(void *arg)
 /* Start it, and wait until it is where its kind says: 0 or -1. */
 static inline int runner_start(struct runner *runner)
 {
+	char state;
+
 	runner->go = VPMC_STATE_RUNNING;
 	runner->turns = 0;
 	runner->tid = 0;
@@ -127,8 +129,12 @@ static inline int runner_start(struct runner *runner)
 		while (!runner->turns && !runner->wrong)
 			sched_yield();
 	else
-		while (task_state(runner->tid) == 'R')
+		while ((state = task_state(runner->tid)) != 'S') {
+			/* It has ended. */
+			if (!state || strchr("ZX", state))
+				return -1;
 			sched_yield();
+		}
 	return runner->wrong ? -1 : 0;
 }
 

@@ -293,7 +293,9 @@ TEST_F(workers, exact)
 			ASSERT_EQ(0, pthread_join(thread[i], NULL));
 		}
 		EXPECT_EQ(0, worker[i].wrong);
-		EXPECT_LE(MIN_SWITCHES, worker[i].switches);
+		EXPECT_LE(variant->yield ? MIN_SWITCHES :
+					   test_often(MIN_SWITCHES),
+			  worker[i].switches);
 		if (self->shared->pinned)
 			EXPECT_EQ(0, worker[i].migrations);
 		TH_LOG("worker %d: %llu switches, %llu migrations", i,
@@ -381,7 +383,7 @@ TEST(kernel_counting_stops)
 	EXPECT_LE(10000000, spun);
 	ASSERT_EQ(0, vpmc_read(set.fd, &read));
 	EXPECT_LT(0, read.sum[0]);
-	EXPECT_GT(1000000, read.sum[0]);
+	EXPECT_GT(1000000 * test_slowness(), read.sum[0]);
 	close(ring);
 	set_close(&set);
 }

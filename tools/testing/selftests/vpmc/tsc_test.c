@@ -74,31 +74,39 @@ TEST_F(tsc, uninterrupted)
 	EXPECT_LE(interrupted, switches);
 }
 
-/* From START to STOP, no more than around them and no less than between. */
+/*
+ * From START to STOP, no more than around them and, unless others have run, no
+ * less than between.
+ */
 TEST_F(tsc, start_to_stop)
 {
-	uint64_t outer, inner, sum = 0, low = 0, high = 0;
+	uint64_t outer, inner, before, low, high, sum = 0;
 	uint64_t switches = my_switches();
+	int i, undisturbed = 0;
 	struct vpmc_read read;
-	int i;
 
 	ASSERT_EQ(0, set_fifo(50));
 	for (i = 0; i < 100; i++) {
+		before = my_switches();
 		outer = vpmc_rdtsc();
 		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
 		inner = vpmc_rdtsc();
 		code_loop(10000, 0);
-		low += vpmc_rdtsc() - inner;
+		low = vpmc_rdtsc() - inner;
 		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
-		high += vpmc_rdtsc() - outer;
+		high = vpmc_rdtsc() - outer;
+		before = my_switches() - before;
 		/* Not counted. */
 		code_loop(100000, 0);
 		ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+		undisturbed += !before;
+		if (!before)
+			EXPECT_LT(low, read.ticks - sum);
+		EXPECT_GT(high, read.ticks - sum);
 		sum = read.ticks;
-		EXPECT_LT(low, sum);
-		EXPECT_GT(high, sum);
 		EXPECT_EQ(sum, self->set.page->tsc_base);
 	}
+	EXPECT_LE(50, undisturbed);
 	EXPECT_LE(read.switches, my_switches() - switches);
 }
 
@@ -106,16 +114,19 @@ TEST_F(tsc, start_to_stop)
 TEST_F(tsc, asleep)
 {
 	static const struct timespec ts = { .tv_nsec = 10000000 };
-	uint64_t wall;
 	struct vpmc_read read;
+	uint64_t switches, wall;
 
 	ASSERT_EQ(0, set_fifo(50));
 	ASSERT_NE(0, self->info.tsc_khz);
+	switches = my_switches();
 	wall = vpmc_rdtsc();
 	ASSERT_EQ(0, set_measure(&self->set, code_sleep, (long)&ts, 10));
 	wall = vpmc_rdtsc() - wall;
+	switches = my_switches() - switches;
 	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
-	EXPECT_EQ(10, read.switches);
+	EXPECT_LE(10, read.switches);
+	EXPECT_LE(read.switches, switches);
 	/* 10 * 10 ms */
 	EXPECT_LE(100ULL * self->info.tsc_khz, wall);
 	EXPECT_LT(read.ticks, wall - 100ULL * self->info.tsc_khz + 1);
@@ -161,10 +172,8 @@ TEST_F(tsc, nanoseconds)
 
 	ASSERT_EQ(0, set_measure(&self->set, code_loop, 10000000, 0));
 	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
-	if (!(self->info.features & VPMC_FEATURE_TIME)) {
-		EXPECT_EQ(0, read.ns);
-		return;
-	}
+	/* The emulated TSC is constant everywhere. */
+	ASSERT_TRUE(self->info.features & VPMC_FEATURE_TIME);
 	EXPECT_TRUE(self->set.page->caps & VPMC_CAP_TIME);
 	EXPECT_EQ(((unsigned __int128)read.ticks * self->set.page->time_mult) >>
 		  self->set.page->time_shift, read.ns);

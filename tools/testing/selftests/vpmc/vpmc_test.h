@@ -61,6 +61,20 @@ static inline int test_times(int n)
 	return test_slowness() > 1 ? n / 10 : n;
 }
 
+/* How often something happens, at least, the more seldom the slower it is. */
+static inline int test_often(int n)
+{
+	return n / test_slowness();
+}
+
+/* A sleep of so many ns that is not over before the thread has left the CPU. */
+static inline struct timespec short_sleep(long ns)
+{
+	return (struct timespec){
+		.tv_nsec = test_slowness() > 1 ? 1000000 : ns,
+	};
+}
+
 /* The tests have been registered, by constructors that come earlier. */
 static void __attribute__((constructor)) scale_time_limits(void)
 {
@@ -404,6 +418,15 @@ static inline uint64_t my_switches(void)
 
 	getrusage(RUSAGE_THREAD, &usage);
 	return usage.ru_nvcsw + usage.ru_nivcsw;
+}
+
+/* Of these, the ones that it did not want. */
+static inline uint64_t my_preemptions(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nivcsw;
 }
 
 static inline uint64_t page_switches(const struct set *set)
