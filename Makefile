@@ -11,7 +11,7 @@ help:
 	@sed -n 's/^#: //p' Makefile
 
 #: make demo        install what is missing, build, boot, run the example program
-#: make test        the same set-up, then every test (TESTS='NAME...': some suites)
+#: make test        the same set-up, then the tests (TESTS='NAME...': some suites)
 #: make test-debug  the selftests on kernels with lockdep, KASAN, PREEMPT_RT
 #: make test-mutants  known faults in the kernel: a test must notice each one
 #:                  (MUTANTS='NAME...': some of them)
