@@ -76,6 +76,9 @@ void counters_start(struct counters *c)
 
 void counters_end(struct counters *c)
 {
+	if (c->page->state != VPMC_STATE_RUNNING)
+		errx(1, "the counters did not run to the end: state %u, see enum vpmc_state",
+		     c->page->state);
 	if (ioctl(c->fd, VPMC_IOC_UNLINK, 0))
 		err(1, "VPMC_IOC_UNLINK");
 	munmap((void *)c->page, sysconf(_SC_PAGESIZE));

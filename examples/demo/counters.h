@@ -25,15 +25,15 @@ struct snapshot {
 /* Attach counters to the calling thread and start them, or end the program. */
 void counters_start(struct counters *c);
 
-/* Give them back. */
+/* Give them back. Ends the program if they were taken away: what it read is void. */
 void counters_end(struct counters *c);
 
 /* Nanoseconds of a run time in ticks. */
 uint64_t counters_ns(const struct counters *c, uint64_t ticks);
 
 /*
- * The read loop of <linux/vpmc.h>, for a set of NR_EVENTS counters that is
- * known to run: all values are of one moment, without a system call.
+ * The read loop of <linux/vpmc.h>, for a set of NR_EVENTS counters that runs:
+ * nobody looks at the state before counters_end(). All values are of one moment, without a system call.
  */
 static inline __attribute__((always_inline))
 void counters_read(const struct counters *c, struct snapshot *s)
