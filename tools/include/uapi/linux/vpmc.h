@@ -195,7 +195,7 @@ enum vpmc_kind {
 
 /* &struct vpmc_info.holder: who has the PMU at this moment */
 #define VPMC_HOLDER_NONE	0U	/* nobody */
-#define VPMC_HOLDER_VPMC	1U	/* programmed sets of ours */
+#define VPMC_HOLDER_VPMC	1U	/* programmed sets, now or a second ago */
 #define VPMC_HOLDER_OTHER	2U	/* somebody else: a driver, a hypervisor */
 #define VPMC_HOLDER_PERF	3U	/* perf events */
 #define VPMC_HOLDER_WATCHDOG	4U	/* the hard-lockup watchdog, maybe perf too */

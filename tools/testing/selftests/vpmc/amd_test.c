@@ -263,7 +263,8 @@ TEST_F(amd, placed_15h_of_4)
 		EXPECT_EQ(VPMC_REASON_NO_COUNTER, control->reason);
 		EXPECT_EQ(1, control->bad_counter);
 	}
-	refused(self->set.fd, AMD_INSNS, 4, -EINVAL);
+	EXPECT_EQ(VPMC_REASON_BAD_INDEX,
+		  refused(self->set.fd, AMD_INSNS, 4, -EINVAL));
 	EXPECT_EQ(0, set_program(&self->set, (struct choice[]){
 				      { EV_INSNS, 0 }, { EV_BRANCHES, 1 }, {} }));
 	EXPECT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));

@@ -47,7 +47,7 @@ TEST(one_thread_to_a_core)
 
 /*
  * CPUID names counters that RDPMC does not find, as under some hypervisors: the
- * switch would die of them, so there are none. perf goes on without RDPMC.
+ * switch would die of them, so there are none. perf's one event has one that works.
  */
 TEST(fewer_counters)
 {
