@@ -5,15 +5,14 @@ tools/testing/selftests/vpmc/guests lists ("NAME: VM-ARGS -- COMMAND")."""
 import os
 import re
 import shlex
-import subprocess
 
-from . import tap
+from . import progress, tap
 
 # Runs in the patched tree, which is locked meanwhile. Guests of another suite may
 # be taking the programs: those that stay are left alone.
 MAKE = """
-make -s O="$1" ARCH=x86 headers &&
-make -s -C tools/testing/selftests TARGETS=vpmc O="$1" ARCH=x86 \
+make O="$1" ARCH=x86 headers &&
+make -C tools/testing/selftests TARGETS=vpmc O="$1" ARCH=x86 \
 	INSTALL_PATH="$2.new" FORCE_TARGETS=1 install &&
 rsync -a --checksum --delete "$2.new/" "$2/" &&
 rm -rf "$2.new"
@@ -32,18 +31,13 @@ def programs(top):
 
 
 def build(top, cache):
-    """The run of make; its output is kept in build/log, too."""
+    """(status, lines of the output), which is kept in build/log, too."""
     obj = os.path.join(cache, "obj", "selftests")
     log = os.path.join(top, "build/log")
     os.makedirs(obj, exist_ok=True)
     os.makedirs(log, exist_ok=True)
-    run = subprocess.run([os.path.join(top, "scripts/prepare-tree"), "--", "sh", "-c", MAKE, "sh",
-                          obj, installed(top)],
-                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                         text=True, check=False, timeout=600)
-    with open(os.path.join(log, "selftests-build.log"), "w", encoding="utf-8") as f:
-        f.write(run.stdout)
-    return run
+    return progress.run(os.path.join(log, "selftests-build.log"), os.path.join(top, "scripts/prepare-tree"),
+                        "--", "sh", "-c", MAKE, "sh", obj, installed(top))
 
 
 def guests(top, name="guests"):
@@ -61,6 +55,12 @@ def guests(top, name="guests"):
             if not match:
                 raise ValueError(f"{name}: not 'NAME: VM-ARGS -- COMMAND': {line}")
             yield match[1], shlex.split(match[2] or ""), match[3]
+
+
+def weight(args, command):
+    """What a guest takes, by its looks: its limit, and the programs that it runs."""
+    limit = float(args[args.index("--timeout") + 1]) if "--timeout" in args else 0
+    return limit + len(re.findall(r"\w+", command))
 
 
 def started(lines):
