@@ -2,6 +2,7 @@
 """The vpmc kselftests: their build in the patched tree, and the guests that
 tools/testing/selftests/vpmc/guests lists ("NAME: VM-ARGS -- COMMAND")."""
 
+import glob
 import os
 import re
 import shlex
@@ -40,10 +41,47 @@ def build(top, cache):
                         "--", "sh", "-c", MAKE, "sh", obj, installed(top))
 
 
+def directory(top):
+    return os.path.join(top, "tools/testing/selftests/vpmc")
+
+
+def lists(top):
+    """The names of all lists of guests."""
+    return sorted(name for name in os.listdir(directory(top)) if re.fullmatch(r"guests(-\w+)?", name))
+
+
+def sources(top):
+    """The programs that there are."""
+    return sorted(os.path.basename(path)[:-2] for path in glob.glob(os.path.join(directory(top), "*_test.c")))
+
+
+def runs(command):
+    """The programs that a guest's command runs: /add/NAME_test, or a loop over t
+    that has /add/${t}_test."""
+    found = re.findall(r"/add/(\w+)_test\b", command)
+    for names in re.findall(r"\bfor t in ([^;]*); do [^;]*/add/\$\{t\}_test\b", command):
+        found += names.split()
+    return [name + "_test" for name in found if not name.startswith("$")]
+
+
+def others(top):
+    """The programs that no list names."""
+    named = {program for name in lists(top) for _, _, command in _lines(top, name) for program in runs(command)}
+    return [program for program in sources(top) if program not in named]
+
+
 def guests(top, name="guests"):
     """(name, arguments of scripts/vm, shell command) of each guest of a list;
     none if there is no such list."""
-    path = os.path.join(top, "tools/testing/selftests/vpmc", name)
+    for guest, args, command in _lines(top, name):
+        if "$others" in command:
+            command = command.replace("$others", " ".join(program.removesuffix("_test") for program in others(top)))
+        yield guest, args, command
+
+
+def _lines(top, name):
+    """As guests() has them, but with $others."""
+    path = os.path.join(directory(top), name)
     if not os.path.exists(path):
         return
     with open(path, encoding="utf-8") as f:
