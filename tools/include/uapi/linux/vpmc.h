@@ -329,7 +329,8 @@ struct vpmc_counter {
  * @VPMC_REASON_PERIOD:		The period is shorter than the administrator
  *				allows (kernel.vpmc_period_min).
  * @VPMC_REASON_PARANOID:	The administrator lets only those count who have
- *				CAP_PERFMON (kernel.vpmc_paranoid).
+ *				CAP_PERFMON (kernel.vpmc_paranoid), or those who
+ *				may use perf (kernel.perf_event_paranoid).
  * @VPMC_REASON_SIGNAL:		@signal cannot be had.
  * @VPMC_REASON_NO_PERIOD:	What is asked for needs a counter with a period.
  * @VPMC_REASON_RING:		@ring_records is not a power of two up to
@@ -338,6 +339,8 @@ struct vpmc_counter {
  * @VPMC_REASON_RING_MEMORY:	The ring and what else is pinned for the owner's
  *				process need more memory than RLIMIT_MEMLOCK
  *				allows.
+ * @VPMC_REASON_SECURITY:	A security module does not let the caller use
+ *				perf (SELinux: perf_event open).
  */
 enum vpmc_reason {
 	VPMC_REASON_NONE		= 0,
@@ -364,6 +367,7 @@ enum vpmc_reason {
 	VPMC_REASON_NO_PERIOD		= 21,
 	VPMC_REASON_RING		= 22,
 	VPMC_REASON_RING_MEMORY		= 23,
+	VPMC_REASON_SECURITY		= 24,
 };
 
 /**
