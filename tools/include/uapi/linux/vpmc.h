@@ -314,7 +314,8 @@ struct vpmc_counter {
  *				response; what increments by much, from AMD's
  *				family 17h on).
  * @VPMC_REASON_KERNEL_MODE:	OS is set and the caller may not count the
- *				kernel.
+ *				kernel; or a sum is to be preserved of a set that
+ *				counted it, and the descriptor may not tell.
  * @VPMC_REASON_TOO_MANY:	More counters than the processor has.
  * @VPMC_REASON_NO_PMU:		There is no PMU that can be used.
  * @VPMC_REASON_PMU_BUSY:	Somebody else holds the PMU, or did a moment ago.
@@ -329,7 +330,8 @@ struct vpmc_counter {
  * @VPMC_REASON_PERIOD:		The period is shorter than the administrator
  *				allows (kernel.vpmc_period_min).
  * @VPMC_REASON_PARANOID:	The administrator lets only those count who have
- *				CAP_PERFMON (kernel.vpmc_paranoid).
+ *				CAP_PERFMON (kernel.vpmc_paranoid), or those who
+ *				may use perf (kernel.perf_event_paranoid).
  * @VPMC_REASON_SIGNAL:		@signal cannot be had.
  * @VPMC_REASON_NO_PERIOD:	What is asked for needs a counter with a period.
  * @VPMC_REASON_RING:		@ring_records is not a power of two up to
@@ -338,6 +340,12 @@ struct vpmc_counter {
  * @VPMC_REASON_RING_MEMORY:	The ring and what else is pinned for the owner's
  *				process need more memory than RLIMIT_MEMLOCK
  *				allows.
+ * @VPMC_REASON_SECURITY:	A security module does not let the caller use
+ *				perf (SELinux: perf_event open).
+ * @VPMC_REASON_MAPPED:		The set counts the kernel, the caller is not in
+ *				the owner's address space, and a page is mapped
+ *				there by a descriptor that may not tell of the
+ *				kernel. The page would tell.
  */
 enum vpmc_reason {
 	VPMC_REASON_NONE		= 0,
@@ -364,6 +372,8 @@ enum vpmc_reason {
 	VPMC_REASON_NO_PERIOD		= 21,
 	VPMC_REASON_RING		= 22,
 	VPMC_REASON_RING_MEMORY		= 23,
+	VPMC_REASON_SECURITY		= 24,
+	VPMC_REASON_MAPPED		= 25,
 };
 
 /**
@@ -572,6 +582,15 @@ struct vpmc_read {
  * counters that are still attached (ESRCH). Who may do what is decided when the
  * file is opened, and goes with the descriptor, but for mmap() and what CONTROL
  * asks of its caller.
+ *
+ * The sums of a set that counts the kernel are for descriptors that may tell of
+ * it: whoever opened the file could have counted the kernel at that moment, or
+ * CONTROL has programmed such a set by the descriptor. By others READ, read() and
+ * mmap() fail with EACCES, whoever owns the set, and whether it is inherited or
+ * not; all other operations are as for any set. A page by such a descriptor cannot
+ * be mapped either while another thread in that address space has a set that was
+ * inherited or programmed from outside, and counts the kernel.
+ *
  * START, STOP, CLEAR and RESUME need a set that was programmed and not revoked
  * (ENODATA), and CONSUME one that has a ring (ENODATA). READ and READ_CONTROL fail
  * with ENOSPC if the structure has no room for all counters of the set;

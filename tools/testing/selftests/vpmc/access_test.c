@@ -5,10 +5,9 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
-#include <linux/capability.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include "target.h"
+#include "caps.h"
 
 #define USER	1000
 #define OTHER	1001
@@ -26,29 +25,6 @@ static int set_scope(const char *value)
 	int err = write_file(SCOPE, value);
 
 	return err == -ENOENT && !strcmp(value, "0") ? 0 : err;
-}
-
-/* Has these capabilities alone, whatever it had. */
-static int set_capabilities(uint64_t caps)
-{
-	struct __user_cap_header_struct header = {
-		.version = _LINUX_CAPABILITY_VERSION_3,
-	};
-	struct __user_cap_data_struct data[2] = {
-		{ .effective = caps, .permitted = caps },
-		{ .effective = caps >> 32, .permitted = caps >> 32 },
-	};
-
-	return syscall(SYS_capset, &header, data);
-}
-
-/* Becomes a user who keeps some capabilities. */
-static int become_with(uid_t uid, uint64_t caps)
-{
-	if (!uid)
-		return 0;
-	return prctl(PR_SET_KEEPCAPS, 1) || become(uid) ||
-	       set_capabilities(caps) ? -1 : 0;
 }
 
 /* Everything by descriptor: 0 if all of it works. */
@@ -262,173 +238,6 @@ TEST(kernel_mode)
 	}
 	EXPECT_EQ(0, write_file("/proc/sys/kernel/perf_event_paranoid", "2"));
 	EXPECT_EQ(0, target_end(&t));
-}
-
-/* kernel.vpmc_paranoid */
-#define PARANOID	"/proc/sys/kernel/vpmc_paranoid"
-
-FIXTURE(paranoid)
-{
-	struct set before;
-};
-
-FIXTURE_VARIANT(paranoid)
-{
-	const char *level;
-	bool attaches, runs_time, counts;
-};
-
-FIXTURE_VARIANT_ADD(paranoid, 0) {
-	.level = "0", .attaches = true, .runs_time = true, .counts = true,
-};
-
-FIXTURE_VARIANT_ADD(paranoid, 1) {
-	.level = "1", .attaches = true, .runs_time = true,
-};
-
-FIXTURE_VARIANT_ADD(paranoid, 2) {
-	.level = "2",
-};
-
-FIXTURE_SETUP(paranoid)
-{
-	ASSERT_EQ(0, read_number(PARANOID));
-	ASSERT_EQ(0, set_open(&self->before, insns));
-}
-
-FIXTURE_TEARDOWN(paranoid)
-{
-	EXPECT_EQ(0, write_file(PARANOID, "0"));
-}
-
-/* 0, or -EACCES with the reason, or something else. */
-static int paranoid_control(int fd, int n)
-{
-	struct vpmc_control control;
-	int i, err;
-
-	control_init(&control, VPMC_CONTROL_STOPPED);
-	for (i = 0; i < n; i++)
-		control_add(&control, EV_INSNS, i);
-	err = vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control);
-	if (err != -EACCES)
-		return err;
-	return control.reason == VPMC_REASON_PARANOID &&
-	       control.bad_counter == n ? -EACCES : -1;
-}
-
-/* What a new process may do, whose only privilege these are. */
-static int try_as_user(uint64_t caps, bool user_namespace, bool attaches,
-		       bool runs_time, bool counts)
-{
-	int fd, old;
-
-	old = open(THREAD_FILE, O_RDWR | O_CREAT, 0);
-	if (become_with(USER, caps) || (user_namespace && unshare(CLONE_NEWUSER)))
-		return 1;
-	/* What is there already is found. */
-	if (old >= 0 && open_error(THREAD_FILE, O_RDWR | O_CREAT))
-		return 2;
-	if (old >= 0 && vpmc_ioctl(old, VPMC_IOC_UNLINK, 0))
-		return 3;
-	fd = open(THREAD_FILE, O_RDWR | O_CREAT, 0);
-	if (fd < 0)
-		return attaches || errno != EACCES ? 4 : 0;
-	if (paranoid_control(fd, 0) != (runs_time ? 0 : -EACCES))
-		return 5;
-	if (paranoid_control(fd, 2) != (counts ? 0 : -EACCES))
-		return 6;
-	return attaches ? 0 : 7;
-}
-
-TEST_F(paranoid, user)
-{
-	pid_t pid;
-
-	ASSERT_EQ(0, write_file(PARANOID, variant->level));
-	pid = fork();
-	if (!pid)
-		_exit(try_as_user(0, false, variant->attaches,
-				  variant->runs_time, variant->counts));
-	EXPECT_EQ(0, child_status(pid));
-	/* All capabilities, of a user namespace. */
-	pid = fork();
-	if (!pid)
-		_exit(try_as_user(0, true, variant->attaches,
-				  variant->runs_time, variant->counts));
-	EXPECT_EQ(0, child_status(pid));
-	pid = fork();
-	if (!pid)
-		_exit(try_as_user(1ULL << CAP_PERFMON, false, true, true, true));
-	EXPECT_EQ(0, child_status(pid));
-}
-
-/* A descriptor is not enough: who calls CONTROL is asked. */
-TEST_F(paranoid, descriptor_from_before)
-{
-	pid_t pid;
-
-	ASSERT_EQ(0, write_file(PARANOID, variant->level));
-	pid = fork();
-	if (!pid) {
-		if (become(USER))
-			_exit(1);
-		if (paranoid_control(self->before.fd, 0) !=
-		    (variant->runs_time ? 0 : -EACCES))
-			_exit(2);
-		_exit(paranoid_control(self->before.fd, 1) ==
-		      (variant->counts ? 0 : -EACCES) ? 0 : 3);
-	}
-	EXPECT_EQ(0, child_status(pid));
-}
-
-/* What was programmed before goes on. */
-TEST_F(paranoid, set_from_before)
-{
-	pid_t pid = fork();
-	struct set set;
-
-	if (!pid) {
-		int fd = open(PARANOID, O_WRONLY);
-
-		if (become(USER) || set_open(&set, insns))
-			_exit(1);
-		/* This user may not change it, and has the file from before. */
-		if (write(fd, variant->level, 1) != -1 || errno != EPERM)
-			_exit(2);
-		_exit(set_measure(&set, code_loop, 100, 0) ||
-		      wrong_after(&set, CODE_LOOP(100)) ? 3 : 0);
-	}
-	EXPECT_EQ(0, child_status(pid));
-	ASSERT_EQ(0, write_file(PARANOID, variant->level));
-	ASSERT_EQ(0, set_measure(&self->before, code_loop, 1000, 0));
-	EXPECT_EQ(0, wrong_after(&self->before, CODE_LOOP(1000)));
-}
-
-/* Root's capabilities are what it takes, not root's file. */
-TEST(sysctls_without_capability)
-{
-	pid_t pid = fork();
-
-	if (!pid) {
-		if (set_capabilities(0))
-			_exit(1);
-		if (write_file(PARANOID, "1") != -EPERM)
-			_exit(2);
-		_exit(write_file("/proc/sys/kernel/vpmc_isolation", "0") ==
-		      -EPERM ? 0 : 3);
-	}
-	EXPECT_EQ(0, child_status(pid));
-	EXPECT_EQ(0, read_number(PARANOID));
-	EXPECT_EQ(1, read_number("/proc/sys/kernel/vpmc_isolation"));
-	EXPECT_EQ(0, write_file(PARANOID, "0"));
-}
-
-TEST(paranoid_values)
-{
-	EXPECT_EQ(-EINVAL, write_file(PARANOID, "-1"));
-	EXPECT_EQ(-EINVAL, write_file(PARANOID, "3"));
-	EXPECT_EQ(0, read_number(PARANOID));
 }
 
 #define CORE_PATTERN	"/proc/sys/kernel/core_pattern"

@@ -175,14 +175,18 @@ TEST(counts_the_kernel)
 	pid = fork();
 	if (!pid) {
 		int fd = open(THREAD_FILE, O_RDWR);
+		struct vpmc_read read;
 		pthread_t thread;
 		void *failed;
 
 		if (fd < 0 || setgid(USER) || setuid(USER))
 			_exit(100);
-		if (open(THREAD_FILE, O_RDONLY) >= 0 || errno != EACCES ||
-		    open(THREAD_FILE, O_RDWR | O_CREAT, 0) >= 0 ||
-		    errno != EACCES)
+		/* The descriptor from before. */
+		if (vpmc_read(fd, &read))
+			_exit(103);
+		fd = vpmc_open();
+		if (fd < 0 || vpmc_read(fd, &read) != -EACCES ||
+		    vpmc_map(fd) != MAP_FAILED || errno != EACCES)
 			_exit(101);
 		if (pthread_create(&thread, NULL, map_beside, NULL) ||
 		    pthread_join(thread, &failed) || failed)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Security modules have a say: SELinux in execve() into another domain, in
- * counting the kernel, and in opening what others count. With lsm_policy.conf,
+ * counting events and the kernel, and in opening what others count. With lsm_policy.conf,
  * which is loaded if there is no policy.
  *
  * Copyright (C) 2026 vpmc developers
@@ -147,6 +147,36 @@ TEST(kernel_mode)
 			_exit(2);
 		_exit(count_kernel() == -EACCES ? 0 : 3);
 	}
+	EXPECT_EQ(0, child_status(pid));
+}
+
+/* A set that counts nothing, and one that counts user mode: 0, or what is wrong. */
+static int refused_everything(void)
+{
+	struct vpmc_control control;
+	int fd = vpmc_open(), perf = perf_open_insns();
+
+	if (perf != -EACCES)
+		return 2;
+	control_init(&control, VPMC_CONTROL_STOPPED);
+	if (fd < 0 || vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control))
+		return 3;
+	control_choose(&control, EV_INSNS, 0);
+	if (vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control) != -EACCES)
+		return 4;
+	return control.reason == VPMC_REASON_SECURITY &&
+	       control.bad_counter == 1 ? 0 : 5;
+}
+
+/* Nothing at all: whatever the sysctl says. */
+TEST(user_mode)
+{
+	pid_t pid;
+
+	REQUIRE_POLICY();
+	pid = fork();
+	if (!pid)
+		_exit(enter(DOMAIN("none")) ? 1 : refused_everything());
 	EXPECT_EQ(0, child_status(pid));
 }
 
