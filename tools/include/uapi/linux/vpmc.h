@@ -13,7 +13,11 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-/* Version of the page and of the structures below, counted up by one. */
+/*
+ * Version of the page and of the structures below, counted up by one whenever a
+ * field is added to one of them. New flags, reasons, states and requests do not
+ * count: a kernel that does not know a flag says EINVAL, a request ENOTTY.
+ */
 #define VPMC_ABI_VERSION	1
 
 /* The most counters that one set can have on any processor. */
@@ -204,8 +208,9 @@ enum vpmc_kind {
 
 /**
  * struct vpmc_info - Argument of VPMC_IOC_INFO
- * @size:	In: size of the structure that the caller knows. Out: bytes
- *		that the kernel filled.
+ * @size:	In: size of the structure that the caller knows, at least up to
+ *		and with @flags. Out: bytes that the kernel filled, @size at the
+ *		most.
  * @flags:	In: zero.
  * @version:	Out: VPMC_ABI_VERSION.
  * @kind:	Out: enum vpmc_kind.
@@ -283,6 +288,14 @@ struct vpmc_counter {
  * that it creates in turn. THREADS: clone() with CLONE_THREAD. PROCESSES: without.
  * What they count is added up for the set that CONTROL programmed, the root, see
  * &struct vpmc_read.
+ *
+ * UNLINK_ON_CLOSE: the set is unlinked when the open file description by which
+ * CONTROL was called is closed: by the last close() of all descriptors that were
+ * duplicated, inherited or passed on, or by the exit of the last process that had
+ * one, and not before what was mapped by them is unmapped. So are all sets that
+ * are inherited from it, also if the thread that CONTROL was for has ended before.
+ * Sets that somebody programmed anew since then are not. The next CONTROL decides
+ * anew.
  */
 #define VPMC_CONTROL_NEW	(1U << 0)  /* fail if a set is programmed already */
 #define VPMC_CONTROL_STOPPED	(1U << 1)  /* do not start counting */
@@ -292,6 +305,7 @@ struct vpmc_counter {
 #define VPMC_CONTROL_ENABLE_ON_EXEC (1U << 5) /* the next execve() starts it */
 #define VPMC_CONTROL_PRESERVE	(1U << 6)
 #define VPMC_CONTROL_REARM	(1U << 7)  /* go on after an overflow */
+#define VPMC_CONTROL_UNLINK_ON_CLOSE (1U << 8) /* the set ends with the descriptor */
 
 /**
  * enum vpmc_reason - Why CONTROL was refused
@@ -382,8 +396,8 @@ enum vpmc_reason {
  *		after the last counter in use.
  * @flags:	In: VPMC_CONTROL_* bits. READ_CONTROL: in: zero; out: those about
  *		what is still to come, VPMC_CONTROL_CLOSE_ON_EXEC,
- *		VPMC_CONTROL_ENABLE_ON_EXEC, VPMC_CONTROL_REARM and those to
- *		INHERIT.
+ *		VPMC_CONTROL_ENABLE_ON_EXEC, VPMC_CONTROL_REARM,
+ *		VPMC_CONTROL_UNLINK_ON_CLOSE and those to INHERIT.
  * @nr_counters: CONTROL: number of elements of @counter; 0 counts run time,
  *		switches and migrations alone. READ_CONTROL: in: the number that
  *		there is room for; out: the number in the set.
@@ -577,8 +591,19 @@ struct vpmc_read {
  * the number of records of the ring, the oldest ones, that have been read; more
  * than there are is EINVAL.
  *
+ * START_ALL, STOP_ALL and CLEAR_ALL do to a root what START, STOP and CLEAR do, and
+ * then the same to the set of each living descendant; to any other set they do what
+ * those do. They take the same arguments, and fail with the same errors, all of them
+ * before anything is done, or with EINTR on the way to a signal that kills. Each set
+ * obeys at one moment of its own, not all at once. When the call returns all have,
+ * and a descendant that was born meanwhile is in the state that the command gives. Of
+ * those that ended meanwhile nothing from before is in the sums after CLEAR_ALL. A
+ * call takes as many steps as there were descendants when it began; others that fork,
+ * end or READ wait for one step at the most. Calls for one root come one after the
+ * other.
+ *
  * All but INFO need counters (ENOENT). CONTROL, START, STOP, CLEAR, RESUME,
- * CONSUME and UNLINK need a descriptor that is open for writing (EBADF), and
+ * CONSUME, UNLINK and those to all need a descriptor that is open for writing (EBADF), and
  * counters that are still attached (ESRCH). Who may do what is decided when the
  * file is opened, and goes with the descriptor, but for mmap() and what CONTROL
  * asks of its caller.
@@ -591,10 +616,13 @@ struct vpmc_read {
  * be mapped either while another thread in that address space has a set that was
  * inherited or programmed from outside, and counts the kernel.
  *
- * START, STOP, CLEAR and RESUME need a set that was programmed and not revoked
+ * START, STOP, CLEAR, RESUME and those to all need a set that was programmed and not revoked
  * (ENODATA), and CONSUME one that has a ring (ENODATA). READ and READ_CONTROL fail
  * with ENOSPC if the structure has no room for all counters of the set;
  * READ_CONTROL has then stored their number.
+ *
+ * read() gives a text at once, at any time; it never waits for what poll() reports,
+ * and poll() says nothing about read().
  *
  * poll() reports POLLIN while an overflow has stopped the set; of a set with a ring,
  * while at least @ring_watermark of &struct vpmc_control records wait in it; of a set
@@ -615,5 +643,8 @@ struct vpmc_read {
 #define VPMC_IOC_UNLINK		_IO(VPMC_IOC_MAGIC, 7)
 #define VPMC_IOC_RESUME		_IO(VPMC_IOC_MAGIC, 8)
 #define VPMC_IOC_CONSUME	_IO(VPMC_IOC_MAGIC, 9)
+#define VPMC_IOC_START_ALL	_IO(VPMC_IOC_MAGIC, 10)
+#define VPMC_IOC_STOP_ALL	_IO(VPMC_IOC_MAGIC, 11)
+#define VPMC_IOC_CLEAR_ALL	_IO(VPMC_IOC_MAGIC, 12)
 
 #endif /* _UAPI_LINUX_VPMC_H */

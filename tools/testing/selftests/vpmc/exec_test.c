@@ -25,6 +25,7 @@ FIXTURE_VARIANT(exec)
 	gid_t group;
 	mode_t mode;
 	const char *capability;	/* of the file */
+	uid_t effective;	/* user id of whoever calls execve() */
 	bool debugged;		/* fs.suid_dumpable: everything may be watched */
 	unsigned int flags;	/* of CONTROL */
 	bool thread;		/* a thread that does not lead calls execve() */
@@ -46,6 +47,22 @@ FIXTURE_VARIANT_ADD(exec, set_user_id_of_its_own) {
 /* Whoever may not read a program may not watch it either. */
 FIXTURE_VARIANT_ADD(exec, not_readable) {
 	.mode = 0711, .unlinks = true,
+};
+
+FIXTURE_VARIANT_ADD(exec, not_readable_debugged) {
+	.mode = 0711, .debugged = true, .unlinks = true,
+};
+
+FIXTURE_VARIANT_ADD(exec, ids_differ) {
+	.mode = 0755, .effective = USER + 1, .unlinks = true,
+};
+
+FIXTURE_VARIANT_ADD(exec, ids_differ_debugged) {
+	.mode = 0755, .effective = USER + 1, .debugged = true, .unlinks = true,
+};
+
+FIXTURE_VARIANT_ADD(exec, ordinary_debugged) {
+	.mode = 0755, .debugged = true,
 };
 
 FIXTURE_VARIANT_ADD(exec, set_group_id) {
@@ -93,6 +110,7 @@ static int set_file_capability(const char *path, bool effective)
 FIXTURE_SETUP(exec)
 {
 	self->image.uid = USER;
+	self->image.effective = variant->effective;
 	self->image.flags = variant->flags;
 	self->image.thread = variant->thread;
 	ASSERT_EQ(0, image_mount(variant->owner, variant->group, variant->mode));

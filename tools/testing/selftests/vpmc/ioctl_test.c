@@ -110,7 +110,8 @@ struct shape {
 };
 
 static const struct shape shapes[] = {
-	{ VPMC_IOC_INFO, sizeof(struct vpmc_info), sizeof(struct vpmc_info) },
+	{ VPMC_IOC_INFO, sizeof(struct vpmc_info),
+	  offsetof(struct vpmc_info, version) },
 	{ VPMC_IOC_READ, sizeof(struct vpmc_read),
 	  offsetof(struct vpmc_read, sum) },
 	{ VPMC_IOC_READ_CONTROL, sizeof(struct vpmc_control),

@@ -197,6 +197,24 @@ TEST(paranoid_values)
 	EXPECT_TRUE(says(PARANOID, "-1\n"));
 }
 
+/* What is less than the least is refused, and changes nothing. */
+TEST(least_values)
+{
+	static const char *const least_is_1[] = {
+		"/proc/sys/kernel/vpmc_overflow_rate",
+		"/proc/sys/kernel/vpmc_period_min",
+	};
+	int before, i;
+
+	for (i = 0; i < ARRAY_SIZE(least_is_1); i++) {
+		before = read_number(least_is_1[i]);
+		EXPECT_LT(1, before);
+		EXPECT_EQ(-EINVAL, write_file(least_is_1[i], "0"));
+		EXPECT_EQ(-EINVAL, write_file(least_is_1[i], "-1"));
+		EXPECT_EQ(before, read_number(least_is_1[i]));
+	}
+}
+
 /* At -1 perf is asked, who says itself what that is. */
 FIXTURE(follows)
 {

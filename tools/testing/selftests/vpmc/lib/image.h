@@ -17,6 +17,7 @@
 /**
  * struct image - Such a process
  * @uid:	Who it is when it counts.
+ * @effective:	Its effective user id, if that is another one.
  * @flags:	Of CONTROL.
  * @thread:	A thread that does not lead calls execve().
  * @context:	For security modules: what /proc/self/attr/exec is set to, or
@@ -28,7 +29,7 @@
  * @status:	Its end.
  */
 struct image {
-	uid_t uid;
+	uid_t uid, effective;
 	unsigned int flags;
 	bool thread;
 	const char *context;
@@ -83,11 +84,21 @@ static inline void *image_exec(void *arg)
 	_exit(102);
 }
 
+static inline int image_identify(const struct image *image)
+{
+	uid_t effective = image->effective;
+
+	if (!effective)
+		return become(image->uid);
+	return setresuid(image->uid, effective, effective) ||
+	       prctl(PR_SET_DUMPABLE, 1);
+}
+
 static inline void image_become(const struct image *image, int out)
 {
 	pthread_t exec;
 
-	if (become(image->uid) || dup2(out, 1) != 1)
+	if (image_identify(image) || dup2(out, 1) != 1)
 		_exit(100);
 	if (!image->thread)
 		image_exec((void *)image);

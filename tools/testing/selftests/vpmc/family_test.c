@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * START_ALL, STOP_ALL and CLEAR_ALL: a root and its descendants obey by one call,
+ * also those that are born or end meanwhile.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "inherit.h"
+#include "remote.h"
+
+#define MEMBERS	5
+#define MANY	200
+#define SERVE	TARGET_SERVE
+
+/* Members sleep in code_serve(), and each has a pipe to be woken by. */
+FIXTURE(family)
+{
+	struct set root;
+	struct target member[MEMBERS];
+	int fd[MEMBERS];	/* their files */
+};
+
+FIXTURE_SETUP(family)
+{
+	int i;
+
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, root_open(&self->root, PROCESSES));
+	for (i = 0; i < MEMBERS; i++) {
+		self->member[i] = (struct target){};
+		ASSERT_EQ(0, target_start(&self->member[i]));
+		self->fd[i] = open_of(self->member[i].pid, O_RDWR);
+		ASSERT_LE(0, self->fd[i]);
+	}
+}
+
+FIXTURE_TEARDOWN(family)
+{
+	int i;
+
+	for (i = 0; i < MEMBERS; i++) {
+		EXPECT_EQ(0, target_end(&self->member[i]));
+		close(self->fd[i]);
+	}
+	set_close(&self->root);
+}
+
+static int serve_all(FIXTURE_DATA(family) *self, int n)
+{
+	int err = 0, i;
+
+	for (i = 0; i < MEMBERS && !err; i++)
+		err = target_serve(&self->member[i], n);
+	return err;
+}
+
+/* How many members are not in this state, or have not counted so much. */
+static int wrong_members(FIXTURE_DATA(family) *self, uint32_t state,
+			 struct code_count want)
+{
+	struct vpmc_read read;
+	int wrong = 0, i;
+
+	for (i = 0; i < MEMBERS; i++) {
+		if (!vpmc_read(self->fd[i], &read) && read.state == state &&
+		    read.sum[0] == want.insns && read.sum[1] == want.branches)
+			continue;
+		fprintf(stderr, "# member %d: state %u, %llu, %llu\n", i,
+			read.state, (unsigned long long)read.sum[0],
+			(unsigned long long)read.sum[1]);
+		wrong++;
+	}
+	return wrong;
+}
+
+static uint32_t state_of(int fd)
+{
+	struct vpmc_read read;
+
+	return vpmc_read(fd, &read) ? ~0U : read.state;
+}
+
+TEST_F(family, start_and_stop)
+{
+	int fd = self->root.fd;
+
+	ASSERT_EQ(0, serve_all(self, 1));
+	EXPECT_EQ(0, wrong_members(self, VPMC_STATE_STOPPED, CODE_COUNT(0, 0)));
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_START_ALL, 0));
+	EXPECT_EQ(VPMC_STATE_RUNNING, state_of(fd));
+	ASSERT_EQ(0, serve_all(self, 2));
+	EXPECT_EQ(0, wrong_members(self, VPMC_STATE_RUNNING,
+				   code_times(SERVE, 2)));
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_STOP_ALL, 0));
+	EXPECT_EQ(VPMC_STATE_STOPPED, state_of(fd));
+	ASSERT_EQ(0, serve_all(self, 1));
+	EXPECT_EQ(0, wrong_members(self, VPMC_STATE_STOPPED,
+				   code_times(SERVE, 2)));
+	/* Each turn comes to all of them. */
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_START_ALL, 0));
+	ASSERT_EQ(0, serve_all(self, 1));
+	EXPECT_EQ(0, wrong_members(self, VPMC_STATE_RUNNING,
+				   code_times(SERVE, 3)));
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_STOP_ALL, 0));
+}
+
+TEST_F(family, clear)
+{
+	struct vpmc_read read;
+	int fd = self->root.fd;
+
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_START_ALL, 0));
+	ASSERT_EQ(0, serve_all(self, 1));
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_STOP_ALL, 0));
+	/* One counter of two. */
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_CLEAR_ALL, (void *)1));
+	EXPECT_EQ(0, wrong_members(self, VPMC_STATE_STOPPED,
+				   CODE_COUNT(0, SERVE.branches)));
+	ASSERT_EQ(0, family_read(fd, LIVING | FINISHED, &read));
+	EXPECT_EQ(0, read.sum[0]);
+	EXPECT_LT(MEMBERS * SERVE.branches, read.sum[1]);
+	EXPECT_LT(0, read.switches);
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_CLEAR_ALL, 0));
+	EXPECT_EQ(0, wrong_members(self, VPMC_STATE_STOPPED, CODE_COUNT(0, 0)));
+	ASSERT_EQ(0, family_read(fd, LIVING | FINISHED, &read));
+	EXPECT_EQ(0, read.sum[0] + read.sum[1] + read.ticks + read.switches);
+	EXPECT_EQ(MEMBERS, read.living);
+}
+
+/* Of those that have ended as well. */
+TEST_F(family, clear_of_finished)
+{
+	struct vpmc_read read;
+	int fd = self->root.fd;
+	pid_t pid = fork();
+
+	if (!pid) {
+		struct set set;
+
+		_exit(heir_open(&set) || set_measure(&set, code_loop, 100, 0));
+	}
+	ASSERT_EQ(0, child_status(pid));
+	EXPECT_EQ(0, family_wrong(fd, FINISHED, 0, 1,
+				  code_add(CODE_MEASURE, CODE_LOOP(100))));
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_CLEAR_ALL, 0));
+	ASSERT_EQ(0, family_read(fd, FINISHED, &read));
+	EXPECT_EQ(0, read.finished + read.sum[0] + read.sum[1] + read.ticks);
+}
+
+/* To a member a command is about that one alone, and to a set without members. */
+TEST_F(family, not_a_root)
+{
+	ASSERT_EQ(0, vpmc_ioctl(self->fd[0], VPMC_IOC_START_ALL, 0));
+	EXPECT_EQ(VPMC_STATE_RUNNING, state_of(self->fd[0]));
+	EXPECT_EQ(VPMC_STATE_STOPPED, state_of(self->fd[1]));
+	EXPECT_EQ(VPMC_STATE_STOPPED, state_of(self->root.fd));
+	/* No member any more. */
+	ASSERT_EQ(0, program(self->fd[1], 0, inherited));
+	ASSERT_EQ(0, vpmc_ioctl(self->root.fd, VPMC_IOC_STOP_ALL, 0));
+	EXPECT_EQ(VPMC_STATE_STOPPED, state_of(self->fd[0]));
+	EXPECT_EQ(VPMC_STATE_RUNNING, state_of(self->fd[1]));
+	ASSERT_EQ(0, vpmc_ioctl(self->fd[1], VPMC_IOC_STOP_ALL, 0));
+	EXPECT_EQ(VPMC_STATE_STOPPED, state_of(self->fd[1]));
+	ASSERT_EQ(0, vpmc_ioctl(self->fd[1], VPMC_IOC_CLEAR_ALL, 0));
+}
+
+/* The same as of the single ones, and nothing happens. */
+TEST_F(family, errors)
+{
+	static const unsigned int all[] = {
+		VPMC_IOC_START_ALL, VPMC_IOC_STOP_ALL, VPMC_IOC_CLEAR_ALL,
+	};
+	int fd = self->root.fd, ro = open(THREAD_FILE, O_RDONLY), i;
+
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_START_ALL, 0));
+	ASSERT_EQ(0, serve_all(self, 1));
+	EXPECT_EQ(-EINVAL, vpmc_ioctl(fd, VPMC_IOC_STOP_ALL, (void *)1));
+	EXPECT_EQ(-EINVAL, vpmc_ioctl(fd, VPMC_IOC_START_ALL, (void *)1));
+	EXPECT_EQ(-EINVAL, vpmc_ioctl(fd, VPMC_IOC_CLEAR_ALL, (void *)4));
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(-EBADF, vpmc_ioctl(ro, all[i], 0));
+	EXPECT_EQ(0, wrong_members(self, VPMC_STATE_RUNNING, SERVE));
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_UNLINK, 0));
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(-ESRCH, vpmc_ioctl(fd, all[i], 0));
+	close(ro);
+	ro = vpmc_open();
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(-ENODATA, vpmc_ioctl(ro, all[i], 0));
+	EXPECT_EQ(0, wrong_members(self, VPMC_STATE_RUNNING, SERVE));
+	ASSERT_EQ(0, vpmc_ioctl(ro, VPMC_IOC_UNLINK, 0));
+	close(ro);
+}
+
+/* Members of a thread's kind, in the root's own process. */
+static void *sleeping_thread(void *arg)
+{
+	volatile int *stop = arg;
+
+	while (!*stop)
+		usleep(1000);
+	return NULL;
+}
+
+TEST(threads)
+{
+	struct vpmc_read read;
+	pthread_t thread[3];
+	volatile int stop = 0;
+	struct set root;
+	int i;
+
+	ASSERT_EQ(0, root_open(&root, THREADS));
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, pthread_create(&thread[i], NULL, sleeping_thread,
+					    (void *)&stop));
+	usleep(20000);
+	ASSERT_EQ(0, family_read(root.fd, LIVING, &read));
+	EXPECT_EQ(3, read.living);
+	EXPECT_EQ(0, read.sum[0]);
+	ASSERT_EQ(0, vpmc_ioctl(root.fd, VPMC_IOC_START_ALL, 0));
+	usleep(20000);
+	ASSERT_EQ(0, vpmc_ioctl(root.fd, VPMC_IOC_STOP_ALL, 0));
+	ASSERT_EQ(0, vpmc_ioctl(root.fd, VPMC_IOC_CLEAR, 0));
+	ASSERT_EQ(0, family_read(root.fd, LIVING, &read));
+	EXPECT_LT(100, read.sum[0]);
+	stop = 1;
+	for (i = 0; i < 3; i++)
+		pthread_join(thread[i], NULL);
+	set_close(&root);
+}
+
+/* Sums of all, that ended or not. */
+static uint64_t everything(int fd)
+{
+	struct vpmc_read read;
+
+	return family_read(fd, LIVING | FINISHED, &read) ? ~0ULL : read.sum[0];
+}
+
+/* Forks all the time: a parent that has not obeyed yet has children. */
+static void fork_for_ever(void)
+{
+	for (;;)
+		if (!fork())
+			_exit(0);
+		else
+			wait(NULL);
+}
+
+#define FORKERS	3
+
+TEST(born_meanwhile)
+{
+	pid_t pid[FORKERS];
+	struct set root;
+	uint64_t sum;
+	int i, turn;
+
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, root_open(&root, PROCESSES));
+	for (i = 0; i < FORKERS; i++) {
+		pid[i] = fork();
+		if (!pid[i])
+			fork_for_ever();
+	}
+	for (turn = 0; turn < test_times(300); turn++) {
+		ASSERT_EQ(0, vpmc_ioctl(root.fd, VPMC_IOC_START_ALL, 0));
+		code_loop(1 + 1709 * (turn % 50), 0);
+		ASSERT_EQ(0, vpmc_ioctl(root.fd, VPMC_IOC_STOP_ALL, 0));
+		sum = everything(root.fd);
+		code_loop(300000, 0);
+		ASSERT_EQ(sum, everything(root.fd)) {
+			TH_LOG("turn %d", turn);
+		}
+	}
+	for (i = 0; i < FORKERS; i++)
+		kill(pid[i], SIGKILL);
+	for (i = 0; i < FORKERS; i++)
+		EXPECT_EQ(KILLED_BY(SIGKILL), child_status(pid[i]));
+	set_close(&root);
+}
+
+/* Has counted much, waits for the root, and counts no more. */
+static void count_and_end(int go)
+{
+	struct set set;
+	char byte;
+
+	if (heir_open(&set) || set_measure(&set, code_loop, 100000, 0))
+		_exit(1);
+	_exit(read(go, &byte, 1));
+}
+
+/* Those that end while CLEAR_ALL comes leave nothing from before. */
+TEST(end_meanwhile)
+{
+	pid_t pid[MEMBERS];
+	struct vpmc_read read;
+	struct set root;
+	int round, i, go[2];
+
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, root_open(&root, PROCESSES));
+	for (round = 0; round < test_times(50); round++) {
+		ASSERT_EQ(0, pipe(go));
+		for (i = 0; i < MEMBERS; i++) {
+			pid[i] = fork();
+			if (!pid[i]) {
+				close(go[1]);
+				count_and_end(go[0]);
+			}
+		}
+		close(go[0]);
+		while (everything(root.fd) < MEMBERS * CODE_LOOP(100000).insns)
+			usleep(1000);
+		close(go[1]);
+		code_loop(1 + 2003 * round, 0);
+		ASSERT_EQ(0, vpmc_ioctl(root.fd, VPMC_IOC_CLEAR_ALL, 0));
+		for (i = 0; i < MEMBERS; i++)
+			ASSERT_EQ(0, child_status(pid[i]));
+		ASSERT_EQ(0, family_read(root.fd, LIVING | FINISHED, &read));
+		ASSERT_EQ(0, read.sum[0]) {
+			TH_LOG("round %d", round);
+		}
+	}
+	set_close(&root);
+}
+
+/* As many as there are. */
+TEST(many)
+{
+	struct child child[MANY];
+	struct vpmc_read read;
+	struct set root;
+	int i, n = 0;
+
+	ASSERT_EQ(0, root_open(&root, PROCESSES));
+	for (i = 0; i < MANY; i++)
+		if (!child_fork(&child[i]))
+			_exit(child_wait(&child[i]) ? 0 : 1);
+	ASSERT_EQ(0, vpmc_ioctl(root.fd, VPMC_IOC_START_ALL, 0));
+	ASSERT_EQ(0, vpmc_ioctl(root.fd, VPMC_IOC_STOP, 0));
+	for (i = 0; i < MANY; i++) {
+		int fd = open_of(child[i].pid, O_RDONLY);
+
+		n += state_of(fd) == VPMC_STATE_RUNNING;
+		close(fd);
+	}
+	EXPECT_EQ(MANY, n);
+	ASSERT_EQ(0, family_read(root.fd, LIVING, &read));
+	EXPECT_EQ(MANY, read.living);
+	ASSERT_EQ(0, vpmc_ioctl(root.fd, VPMC_IOC_STOP_ALL, 0));
+	for (i = 0; i < MANY; i++) {
+		int fd = open_of(child[i].pid, O_RDONLY);
+
+		n -= state_of(fd) == VPMC_STATE_STOPPED;
+		close(fd);
+	}
+	EXPECT_EQ(0, n);
+	for (i = MANY; i--;)
+		EXPECT_EQ(0, child_end(&child[i]));
+	set_close(&root);
+}
+
+TEST_HARNESS_MAIN

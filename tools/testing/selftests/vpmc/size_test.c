@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Structures that grow: each ioctl takes those of version 1, whose sizes are
+ * written down here, shorter ones, and longer ones that end in zeros.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <stddef.h>
+#include "vpmc_test.h"
+
+/* Of version 1, for ever. */
+#define INFO_1		96
+#define READ_1		328
+#define CONTROL_1	1056
+
+/* What comes before the sums and the counters. */
+#define READ_HEAD	72
+#define CONTROL_HEAD	32
+#define SUM		8
+#define COUNTER		32
+#define INFO_HEAD	8	/* size and flags */
+
+static const struct choice two[] = { { EV_INSNS, 0 }, { EV_BRANCHES, 1 }, {} };
+
+FIXTURE(size)
+{
+	struct set set;
+	char buf[PAGE] __attribute__((aligned(8)));
+	char *read_only;
+};
+
+FIXTURE_SETUP(size)
+{
+	ASSERT_EQ(0, set_open(&self->set, two));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 100, 0));
+	self->read_only = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, self->read_only);
+}
+
+FIXTURE_TEARDOWN(size)
+{
+	munmap(self->read_only, PAGE);
+	set_close(&self->set);
+}
+
+/* Zeros for @size bytes, which says the first of them, and rubbish behind. */
+static void *sized(FIXTURE_DATA(size) *self, uint32_t size, uint32_t zeros)
+{
+	memset(self->buf, 0x5a, PAGE);
+	memset(self->buf, 0, zeros);
+	memcpy(self->buf, &size, sizeof(size));
+	return self->buf;
+}
+
+/* Is everything from @from on as it was? */
+static bool untouched(const char *buf, size_t from)
+{
+	for (; from < PAGE; from++)
+		if (buf[from] != 0x5a)
+			return false;
+	return true;
+}
+
+TEST_F(size, version_1)
+{
+	EXPECT_LE(INFO_1, sizeof(struct vpmc_info));
+	EXPECT_LE(READ_1, sizeof(struct vpmc_read));
+	EXPECT_LE(CONTROL_1, sizeof(struct vpmc_control));
+	EXPECT_EQ(READ_HEAD, offsetof(struct vpmc_read, sum));
+	EXPECT_EQ(CONTROL_HEAD, offsetof(struct vpmc_control, counter));
+	EXPECT_EQ(COUNTER, sizeof(struct vpmc_counter));
+}
+
+TEST_F(size, info)
+{
+	struct vpmc_info all, *part = (struct vpmc_info *)self->buf;
+	int fd = self->set.fd;
+	uint32_t size;
+
+	ASSERT_EQ(0, vpmc_info(fd, &all));
+	EXPECT_EQ(sizeof(all), all.size);
+	EXPECT_EQ(VPMC_ABI_VERSION, all.version);
+	EXPECT_EQ(PAGE, all.map_size);
+	for (size = INFO_HEAD; size <= INFO_1; size++) {
+		ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_INFO,
+					sized(self, size, size)));
+		ASSERT_EQ(size, part->size);
+		ASSERT_EQ(0, memcmp((char *)&all + 4, self->buf + 4, size - 4));
+		ASSERT_TRUE(untouched(self->buf, size)) {
+			TH_LOG("size %u", size);
+		}
+	}
+	for (size = 0; size < INFO_HEAD; size++)
+		EXPECT_EQ(-EINVAL, vpmc_ioctl(fd, VPMC_IOC_INFO,
+					      sized(self, size, size)));
+	/* What the kernel does not know it does not fill. */
+	size = sizeof(all) + 64;
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_INFO, sized(self, size, size)));
+	EXPECT_EQ(0, memcmp(&all, part, sizeof(all)));
+	EXPECT_TRUE(untouched(self->buf, size));
+	EXPECT_EQ(-E2BIG, vpmc_ioctl(fd, VPMC_IOC_INFO,
+				     sized(self, size, size - 1)));
+}
+
+TEST_F(size, read)
+{
+	struct vpmc_read all, *part = (struct vpmc_read *)self->buf;
+	const uint32_t enough = READ_HEAD + 2 * SUM;
+	int fd = self->set.fd;
+	uint32_t size;
+
+	ASSERT_EQ(0, vpmc_read(fd, &all));
+	EXPECT_EQ(sizeof(all), all.size);
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(100)));
+	for (size = enough; size <= READ_1; size++) {
+		ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_READ,
+					sized(self, size, size)));
+		ASSERT_EQ(size, part->size);
+		ASSERT_EQ(0, memcmp((char *)&all + 4, self->buf + 4, size - 4));
+		ASSERT_TRUE(untouched(self->buf, size));
+	}
+	for (size = READ_HEAD; size < enough; size++)
+		EXPECT_EQ(-ENOSPC, vpmc_ioctl(fd, VPMC_IOC_READ,
+					      sized(self, size, size)));
+	for (size = 0; size < READ_HEAD; size++)
+		EXPECT_EQ(-EINVAL, vpmc_ioctl(fd, VPMC_IOC_READ,
+					      sized(self, size, size)));
+	size = sizeof(all) + 64;
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_READ, sized(self, size, size)));
+	EXPECT_EQ(0, memcmp(&all, part, sizeof(all)));
+	EXPECT_EQ(-E2BIG, vpmc_ioctl(fd, VPMC_IOC_READ,
+				     sized(self, size, size - 1)));
+}
+
+/* CONTROL of two counters by a structure of @size bytes, rubbish behind @zeros. */
+static int control_sized(FIXTURE_DATA(size) *self, uint32_t size,
+			 uint32_t zeros)
+{
+	struct vpmc_control control;
+
+	control_of(&control, two, VPMC_CONTROL_STOPPED);
+	control.size = size;
+	sized(self, size, zeros);
+	memcpy(self->buf, &control, zeros < CONTROL_HEAD + 2 * COUNTER ? zeros :
+	       CONTROL_HEAD + 2 * COUNTER);
+	return vpmc_ioctl(self->set.fd, VPMC_IOC_CONTROL, self->buf);
+}
+
+/* Each success clears the sums, and each failure changes nothing. */
+TEST_F(size, control)
+{
+	const uint32_t enough = CONTROL_HEAD + 2 * COUNTER;
+	uint32_t size;
+
+	for (size = 0; size < enough; size++)
+		ASSERT_EQ(-EINVAL, control_sized(self, size, size));
+	size = sizeof(struct vpmc_control) + 64;
+	EXPECT_EQ(-E2BIG, control_sized(self, size, size - 1));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(100)));
+	for (size = enough; size <= CONTROL_1; size += 7) {
+		ASSERT_EQ(0, control_sized(self, size, size));
+		ASSERT_TRUE(untouched(self->buf, size));
+	}
+	ASSERT_EQ(0, control_sized(self, CONTROL_1, CONTROL_1));
+	size = sizeof(struct vpmc_control) + 64;
+	ASSERT_EQ(0, control_sized(self, size, size));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 7, 0));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(7)));
+}
+
+TEST_F(size, read_control)
+{
+	struct vpmc_control all, *part = (struct vpmc_control *)self->buf;
+	const uint32_t enough = CONTROL_HEAD + 2 * COUNTER;
+	int fd = self->set.fd;
+	uint32_t size;
+
+	ASSERT_EQ(0, vpmc_read_control(fd, &all));
+	for (size = enough; size <= CONTROL_1; size += 5) {
+		sized(self, size, size);
+		part->nr_counters = 2;
+		ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_READ_CONTROL, part));
+		ASSERT_EQ(size, part->size);
+		ASSERT_EQ(0, memcmp((char *)&all + 4, self->buf + 4,
+				    enough - 4));
+		ASSERT_TRUE(untouched(self->buf, size));
+	}
+	sized(self, CONTROL_HEAD, CONTROL_HEAD);
+	EXPECT_EQ(-ENOSPC, vpmc_ioctl(fd, VPMC_IOC_READ_CONTROL, part));
+	EXPECT_EQ(2, part->nr_counters);
+	sized(self, CONTROL_HEAD - 1, CONTROL_HEAD - 1);
+	EXPECT_EQ(-EINVAL, vpmc_ioctl(fd, VPMC_IOC_READ_CONTROL, part));
+	size = sizeof(all) + 64;
+	sized(self, size, size);
+	part->nr_counters = 2;
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_READ_CONTROL, part));
+	sized(self, size, size - 1);
+	part->nr_counters = 2;
+	EXPECT_EQ(-E2BIG, vpmc_ioctl(fd, VPMC_IOC_READ_CONTROL, part));
+}
+
+/* Nobody would learn of the outcome, so there is none. */
+TEST_F(size, control_cannot_tell)
+{
+	struct vpmc_control control;
+
+	control_of(&control, two, 0);
+	memcpy(self->read_only, &control, sizeof(control));
+	ASSERT_EQ(0, mprotect(self->read_only, PAGE, PROT_READ));
+	EXPECT_EQ(-EFAULT, vpmc_ioctl(self->set.fd, VPMC_IOC_CONTROL,
+				      self->read_only));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(100)));
+	EXPECT_EQ(VPMC_STATE_STOPPED, self->set.page->state);
+}
+
+/* What an earlier failure left is not the reason of a success. */
+TEST_F(size, control_tells_of_success)
+{
+	struct vpmc_control control;
+
+	control_of(&control, two, VPMC_CONTROL_STOPPED);
+	control.bad_counter = 17;
+	control.reason = 99;
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CONTROL, &control));
+	EXPECT_EQ(0, control.bad_counter);
+	EXPECT_EQ(VPMC_REASON_NONE, control.reason);
+}
+
+TEST_HARNESS_MAIN
