@@ -47,7 +47,7 @@ static uint64_t pmc0_of(int cpu)
 	return value;
 }
 
-/* A set that counts on CPU 0 for a moment, so often. The number of errors. */
+/* A set that counts on this CPU for a moment, so often. 0 or not. */
 static int come_and_go(int n, const struct choice *choice)
 {
 	uint32_t holder = choice->evtsel ? VPMC_HOLDER_VPMC : VPMC_HOLDER_NONE;
@@ -75,6 +75,9 @@ TEST(stranger_is_not_interrupted)
 	long before;
 	pid_t pid;
 
+	/* What was taken once is not for ever. */
+	ASSERT_EQ(0, pin(1));
+	ASSERT_EQ(0, come_and_go(1, one));
 	ASSERT_EQ(0, pin(0));
 	pid = fork();
 	if (!pid) {

@@ -45,6 +45,7 @@ enum disturbance {
 	PERF_COMES,	/* and asks for the PMU */
 	PERF_LEAVES,	/* its last event is closed */
 	PROGRAM,	/* by another thread, and started */
+	REVOKE_AND_ALLOW,
 };
 
 #define REVOKE_FILE	"/proc/sys/kernel/vpmc_revoke"
@@ -56,7 +57,7 @@ static const char *const disturbance_name[] = {
 	[READ_FAMILY] = "read family", [KILL] = "kill",
 	[RUN] = "run", [LATE] = "late overflow", [UNLINK] = "unlink",
 	[PERF_COMES] = "perf comes", [PERF_LEAVES] = "perf leaves",
-	[PROGRAM] = "program",
+	[PROGRAM] = "program", [REVOKE_AND_ALLOW] = "revoke and allow",
 };
 
 /* The urgent thread: blocked in read() of a pipe, but for a loop each time. */
@@ -133,6 +134,9 @@ static int sweep_disturb(struct sweep *s)
 		return kill(s->tid, SIGKILL) ? -errno : 0;
 	case REVOKE:
 		return write_file(REVOKE_FILE, "1");
+	case REVOKE_AND_ALLOW:
+		return write_file(REVOKE_FILE, "1") ?:
+		       write_file(REVOKE_FILE, "0");
 	case PERF_COMES:
 		s->perf = perf_open_insns();
 		if (s->perf < 0)

@@ -6,6 +6,7 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include "sweep.h"
+#include "rdpmc.h"
 
 FIXTURE(sweep_revoke)
 {
@@ -60,6 +61,37 @@ TEST_F(sweep_revoke, programmed_again_in_the_fault)
 	EXPECT_LT(0, self->counts);
 }
 
+static void *rdpmc_thread(void *arg)
+{
+	struct set *set = arg;
+
+	return (void *)(long)may_rdpmc(set->control.counter[0].index);
+}
+
+/* By a thread without a set: it gets what the address space has. */
+static bool other_thread_may_rdpmc(struct set *set)
+{
+	pthread_t thread;
+	void *allowed = (void *)1;
+
+	if (!pthread_create(&thread, NULL, rdpmc_thread, set))
+		pthread_join(thread, &allowed);
+	return allowed;
+}
+
+/* A CONTROL was revoked, or refused: nothing of it remains. */
+static int wrong_remains(struct sweep *s, const struct vpmc_read *read)
+{
+	uint32_t holder = s->what == REVOKE ? VPMC_HOLDER_REVOKED :
+					      VPMC_HOLDER_NONE;
+
+	return (read->state != VPMC_STATE_REVOKED) +
+	       (s->set.page->state != VPMC_STATE_REVOKED) +
+	       (read->sum[0] != read->sum[2]) +
+	       (pmu_holder(s->set.fd) != holder) +
+	       other_thread_may_rdpmc(&s->set) + (perf_error(10) != 0);
+}
+
 /* What comes of CONTROL, START, a loop and STOP. */
 static int wrong_control(void *arg, unsigned long k)
 {
@@ -78,27 +110,35 @@ static int wrong_control(void *arg, unsigned long k)
 			 set->control.reason != VPMC_REASON_REVOKED);
 	*(err ? &self->refused : &self->granted) += 1;
 	wrong += vpmc_read(set->fd, &read) != 0;
-	if (!s->disturbed) {
-		wrong += read.state != VPMC_STATE_STOPPED;
+	/* It had not begun when all was over, or it was not disturbed at all. */
+	if (!err && read.state == VPMC_STATE_STOPPED &&
+	    (!s->disturbed || s->what == REVOKE_AND_ALLOW))
 		wrong += wrong_after(set, CODE_LOOP(100));
-	} else {
-		wrong += read.state != VPMC_STATE_REVOKED;
-		wrong += set->page->state != VPMC_STATE_REVOKED;
-		wrong += read.sum[0] != read.sum[2];
-		wrong += perf_error(10) != 0;
-	}
-	wrong += write_file(REVOKE_FILE, "0") != 0;
-	return wrong;
+	else
+		wrong += wrong_remains(s, &read);
+	return wrong + (write_file(REVOKE_FILE, "0") != 0);
 }
 
-TEST_F(sweep_revoke, at_each_instruction_of_control)
+static void sweep_control(struct __test_metadata *_metadata,
+			  FIXTURE_DATA(sweep_revoke) *self)
 {
-	self->s->what = REVOKE;
 	sweep_all(_metadata, self->s, sweep_step(), wrong_control, self);
 	TH_LOG("granted %lu times, refused %lu times", self->granted,
 	       self->refused);
 	EXPECT_LT(0, self->granted);
 	EXPECT_LT(0, self->refused);
+}
+
+TEST_F(sweep_revoke, at_each_instruction_of_control)
+{
+	self->s->what = REVOKE;
+	sweep_control(_metadata, self);
+}
+
+TEST_F(sweep_revoke, and_allowed_at_each_instruction_of_control)
+{
+	self->s->what = REVOKE_AND_ALLOW;
+	sweep_control(_metadata, self);
 }
 
 TEST_HARNESS_MAIN
