@@ -306,6 +306,7 @@ TEST(nobody)
 /* What the watchers of sysfs_by_turns share. */
 struct storm {
 	volatile int over;
+	volatile int counts;	/* so the CPU's counters are ours */
 	volatile int refused;
 	volatile int looks;
 };
@@ -333,6 +334,8 @@ static int watch_storm(const struct stage *stage, struct storm *storm, int cpu)
 	if (pin(cpu) || set_open(&set, available(stage, same)) ||
 	    sigaction(SIGSEGV, &action, NULL))
 		return 201;
+	while (!storm->counts)
+		sched_yield();
 	while (!storm->over) {
 		for (i = 0; i < stage->n; i++) {
 			faulted = 0;
@@ -357,6 +360,7 @@ static int count_in_storm(const struct stage *stage, struct storm *storm,
 	if (pin(cpu) || set_open(&set, available(stage, same)) ||
 	    vpmc_ioctl(set.fd, VPMC_IOC_START, 0))
 		return 1;
+	storm->counts = 1;
 	while (!storm->over)
 		code_yield(100, 1);
 	return 0;

@@ -86,11 +86,11 @@ static int attach_and_start(struct player *p)
 }
 
 SCENE(set_after_perf, .late = true, .victim_body = perf_victim,
-	.back = attach, .still = true);
+	.back = attach, .still = true, .untaken = true);
 SCENE(counting_set_after_perf, .late = true, .victim_body = perf_victim,
 	.back = attach_and_start);
 SCENE(set_after_set, .late = true, .victim = SAME, .leave = leave_by_exit,
-	.back = attach, .still = true);
+	.back = attach, .still = true, .untaken = true);
 SCENE(counting_set_after_set, .late = true, .victim = OTHER,
 	.leave = leave_by_exit, .back = attach_and_start);
 

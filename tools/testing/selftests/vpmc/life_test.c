@@ -24,7 +24,7 @@ static uint32_t holder(void)
 static uint32_t holder_at_last(void)
 {
 	int fd = open(THREAD_FILE, O_RDWR);
-	uint32_t holder = pmu_holder_at_last(fd);
+	uint32_t holder = pmu_holder(fd);
 
 	close(fd);
 	return holder;

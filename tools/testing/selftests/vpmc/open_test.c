@@ -535,7 +535,7 @@ TEST(info)
 	int fd = vpmc_open();
 
 	ASSERT_LE(0, fd);
-	ASSERT_EQ(VPMC_HOLDER_NONE, pmu_holder_at_last(fd));
+	ASSERT_EQ(VPMC_HOLDER_NONE, pmu_holder(fd));
 	memset(&info, 0x5a, sizeof(info));
 	info.size = sizeof(info);
 	info.flags = 0;

@@ -62,7 +62,7 @@ TEST(mapped_without_counters)
 	EXPECT_FALSE(may_rdpmc(0));
 	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_START, 0));
 	EXPECT_FALSE(may_rdpmc(0));
-	ASSERT_EQ(VPMC_HOLDER_NONE, pmu_holder_at_last(set.fd));
+	ASSERT_EQ(VPMC_HOLDER_NONE, pmu_holder(set.fd));
 	event = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
 	ASSERT_LE(0, event);
 	EXPECT_FALSE(may_rdpmc(0));

@@ -173,6 +173,9 @@ TEST_F(preserve, control_after_revocation)
 
 	ASSERT_EQ(0, write_file("/proc/sys/kernel/vpmc_revoke", "1"));
 	ASSERT_EQ(0, write_file("/proc/sys/kernel/vpmc_revoke", "0"));
+	/* Its page has not changed: it stands, and notices when it is looked at. */
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+	EXPECT_EQ(VPMC_STATE_REVOKED, read.state);
 	EXPECT_EQ(VPMC_STATE_REVOKED, self->set.page->state);
 	ASSERT_EQ(0, reprogram(&self->set, three, 7, VPMC_CONTROL_PRESERVE));
 	ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));

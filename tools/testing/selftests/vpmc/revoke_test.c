@@ -248,6 +248,41 @@ TEST_F(revoke, eight_threads)
 	}
 }
 
+/* Its page says so as soon as it runs, and nothing more was counted. */
+static int wake_revoked(struct runner *runner)
+{
+	struct set *set = &runner->set;
+	struct vpmc_read read;
+
+	set_measure(set, code_wait, runner->pipe[0], RUNNER_TURNS);
+	if (set->page->state != VPMC_STATE_REVOKED || vpmc_read(set->fd, &read))
+		return 1;
+	return wrong_sums(set, &read, code_add(CODE_MEASURE_HEAD,
+					       CODE_WAIT_HEAD(RUNNER_TURNS)));
+}
+
+/* The thread that it follows counts the same, in the same address space. */
+TEST_F(revoke, wakes_among_new_sets)
+{
+	struct runner runner = {
+		.kind = WAITS, .cpu = 0, .body = wake_revoked, .choice = three,
+	};
+	struct vpmc_read read;
+
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, runner_start(&runner));
+	ASSERT_EQ(0, set_revoked("1"));
+	ASSERT_EQ(0, set_revoked("0"));
+	ASSERT_EQ(0, set_open(&self->set, three));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+	ASSERT_EQ(1, write(runner.pipe[1], "", 1));
+	EXPECT_EQ(0, runner_finish(&runner));
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+	EXPECT_EQ(VPMC_STATE_RUNNING, read.state);
+	EXPECT_EQ(read.sum[FIXED_INSNS], read.sum[GP_INSNS]);
+	EXPECT_LT(0, read.switches);
+}
+
 /* By itself, and so at a known instruction. */
 TEST_F(revoke, own_hand)
 {

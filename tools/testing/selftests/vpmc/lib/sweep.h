@@ -44,6 +44,8 @@ enum disturbance {
 	UNLINK,		/* by another thread: an IPI if it runs */
 	PERF_COMES,	/* and asks for the PMU */
 	PERF_LEAVES,	/* its last event is closed */
+	PROGRAM,	/* by another thread, and started */
+	REVOKE_AND_ALLOW,
 };
 
 #define REVOKE_FILE	"/proc/sys/kernel/vpmc_revoke"
@@ -55,6 +57,7 @@ static const char *const disturbance_name[] = {
 	[READ_FAMILY] = "read family", [KILL] = "kill",
 	[RUN] = "run", [LATE] = "late overflow", [UNLINK] = "unlink",
 	[PERF_COMES] = "perf comes", [PERF_LEAVES] = "perf leaves",
+	[PROGRAM] = "program", [REVOKE_AND_ALLOW] = "revoke and allow",
 };
 
 /* The urgent thread: blocked in read() of a pipe, but for a loop each time. */
@@ -97,6 +100,7 @@ struct sweep {
 static int sweep_disturb(struct sweep *s)
 {
 	static const struct timespec moment = { .tv_nsec = 100000 };
+	struct vpmc_control control;
 	cpu_set_t mask;
 
 	switch (s->what) {
@@ -130,12 +134,18 @@ static int sweep_disturb(struct sweep *s)
 		return kill(s->tid, SIGKILL) ? -errno : 0;
 	case REVOKE:
 		return write_file(REVOKE_FILE, "1");
+	case REVOKE_AND_ALLOW:
+		return write_file(REVOKE_FILE, "1") ?:
+		       write_file(REVOKE_FILE, "0");
 	case PERF_COMES:
 		s->perf = perf_open_insns();
 		if (s->perf < 0)
 			return s->perf == -EBUSY ? 0 : s->perf;
 		/* Who has it can count. */
 		return perf_error(100) ? -EIO : 0;
+	case PROGRAM:
+		control_of(&control, mine, 0);
+		return vpmc_ioctl(s->fd, VPMC_IOC_CONTROL, &control);
 	case PERF_LEAVES:
 		return close(s->perf) ? -errno : 0;
 	default:

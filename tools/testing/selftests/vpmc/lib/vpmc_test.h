@@ -216,16 +216,6 @@ static inline uint32_t pmu_holder(int fd)
 	return vpmc_info(fd, &info) ? ~0U : info.holder;
 }
 
-/* The same when all is over: a user's last claim may stay for a second. */
-static inline uint32_t pmu_holder_at_last(int fd)
-{
-	int i;
-
-	for (i = 0; i < 200 && geteuid() && pmu_holder(fd) == VPMC_HOLDER_VPMC; i++)
-		usleep(10000);
-	return pmu_holder(fd);
-}
-
 static inline int vpmc_read(int fd, struct vpmc_read *read)
 {
 	memset(read, 0, sizeof(*read));

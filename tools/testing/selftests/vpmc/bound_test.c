@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A revocation is over within a bound, whatever users do: with many families,
+ * and threads that read them and get no CPU time.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "vpmc_test.h"
+#include "inherit.h"
+#include "perf.h"
+
+#define REVOKE_FILE	"/proc/sys/kernel/vpmc_revoke"
+
+#define FAMILIES	1000
+#define READERS		8	/* and large families */
+#define LARGE		64	/* members */
+#define SPINNERS	4
+#define BOUND_MS	10
+
+/* Everything that sleeps does so in a read() of this pipe. */
+static int sleep_pipe[2];
+static pthread_barrier_t ready, readers_ready;
+static volatile bool stop;
+static int wrong;
+
+static void *sleeper(void *unused)
+{
+	char byte;
+
+	pthread_barrier_wait(&ready);
+	return (void *)(long)read(sleep_pipe[0], &byte, 1);
+}
+
+static int start_thread(pthread_t *thread, void *(*fn)(void *), void *arg)
+{
+	pthread_attr_t attr;
+
+	return pthread_attr_init(&attr) ||
+	       pthread_attr_setstacksize(&attr, 32 << 10) ||
+	       pthread_create(thread, &attr, fn, arg);
+}
+
+struct family {
+	pthread_t root;
+	unsigned int members;
+	struct set set;
+};
+
+/* The root of a family: maps its page, counts, and sleeps like its members. */
+static void *root(void *arg)
+{
+	struct family *f = arg;
+	pthread_t member[LARGE];
+	unsigned int i;
+
+	if (root_open(&f->set, THREADS) ||
+	    vpmc_ioctl(f->set.fd, VPMC_IOC_START, 0))
+		__atomic_add_fetch(&wrong, 1, __ATOMIC_RELAXED);
+	for (i = 0; i < f->members; i++)
+		if (start_thread(&member[i], sleeper, NULL))
+			abort();
+	sleeper(NULL);
+	for (i = 0; i < f->members; i++)
+		pthread_join(member[i], NULL);
+	set_close(&f->set);
+	return NULL;
+}
+
+/* Reads a family on CPU 1 whenever nobody else wants it. */
+static void *idle_reader(void *arg)
+{
+	const struct sched_param none = {};
+	struct family *f = arg;
+	struct vpmc_read read;
+
+	if (pin(1) || sched_setscheduler(0, SCHED_IDLE, &none))
+		__atomic_add_fetch(&wrong, 1, __ATOMIC_RELAXED);
+	pthread_barrier_wait(&readers_ready);
+	while (!stop)
+		if (family_read(f->set.fd, LIVING | FINISHED, &read))
+			__atomic_add_fetch(&wrong, 1, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+static void *spinner(void *unused)
+{
+	if (pin(1) || setpriority(PRIO_PROCESS, 0, -20))
+		__atomic_add_fetch(&wrong, 1, __ATOMIC_RELAXED);
+	while (!stop)
+		;
+	return NULL;
+}
+
+static double ms_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1e3 + now.tv_nsec * 1e-6;
+}
+
+/* What is measured is done by a thread of its own: it may never return. */
+struct action {
+	int (*fn)(void);
+	pthread_t thread;
+	volatile bool done;
+	double ms;
+	int err;
+};
+
+static void *action_thread(void *arg)
+{
+	struct action *a = arg;
+	double begin = ms_now();
+
+	a->err = a->fn();
+	a->ms = ms_now() - begin;
+	a->done = true;
+	return NULL;
+}
+
+/* Longer than the bound by far. The thread is still there if it is not done. */
+static double action_ms(struct action *a)
+{
+	int i;
+
+	a->done = false;
+	if (pthread_create(&a->thread, NULL, action_thread, a))
+		return -1;
+	for (i = 0; i < 500 && !a->done; i++)
+		usleep(10000);
+	return a->done ? a->ms : 1e9;
+}
+
+static int take_back(void)
+{
+	return write_file(REVOKE_FILE, "1");
+}
+
+/* A process of somebody else, which counts and ends when it is told to. */
+static int stranger_pipe[2];
+static pid_t stranger_pid;
+
+static int make_stranger(void)
+{
+	struct set set;
+	char byte;
+
+	if (pipe(stranger_pipe))
+		return -errno;
+	stranger_pid = fork();
+	if (!stranger_pid)
+		_exit(read(stranger_pipe[0], &byte, 1) != 1 ||
+		      set_open(&set, inherited) ||
+		      vpmc_ioctl(set.fd, VPMC_IOC_START, 0));
+	return stranger_pid < 0 ? -errno : 0;
+}
+
+static int live_and_die(void)
+{
+	return write(stranger_pipe[1], "", 1) != 1 ||
+	       child_status(stranger_pid);
+}
+
+FIXTURE(bound)
+{
+	struct family *family;
+	pthread_t reader[READERS];
+	pthread_t spinner[SPINNERS];
+};
+
+FIXTURE_SETUP(bound)
+{
+	const struct rlimit files = { 4096, 4096 };
+	unsigned int i, n = READERS + FAMILIES;
+
+	stop = false;
+	wrong = 0;
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &files));
+	ASSERT_EQ(0, pipe(sleep_pipe));
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, make_stranger());
+	self->family = calloc(n, sizeof(*self->family));
+	ASSERT_NE(NULL, self->family);
+	ASSERT_EQ(0, pthread_barrier_init(&ready, NULL,
+					  READERS * (LARGE + 1) + FAMILIES * 2 + 1));
+	for (i = 0; i < n; i++) {
+		self->family[i].members = i < READERS ? LARGE : 1;
+		ASSERT_EQ(0, start_thread(&self->family[i].root, root,
+					  &self->family[i]));
+	}
+	pthread_barrier_wait(&ready);
+	ASSERT_EQ(0, wrong);
+
+	/* The readers run for a moment, and then get no time any more. */
+	ASSERT_EQ(0, pthread_barrier_init(&readers_ready, NULL, READERS + 1));
+	for (i = 0; i < READERS; i++)
+		ASSERT_EQ(0, pthread_create(&self->reader[i], NULL, idle_reader,
+					    &self->family[i]));
+	pthread_barrier_wait(&readers_ready);
+	usleep(100000);
+	for (i = 0; i < SPINNERS; i++)
+		ASSERT_EQ(0, pthread_create(&self->spinner[i], NULL, spinner,
+					    NULL));
+	usleep(100000);
+	ASSERT_EQ(0, wrong);
+}
+
+FIXTURE_TEARDOWN(bound)
+{
+	unsigned int i;
+
+	stop = true;
+	for (i = 0; i < SPINNERS; i++)
+		EXPECT_EQ(0, pthread_join(self->spinner[i], NULL));
+	for (i = 0; i < READERS; i++)
+		EXPECT_EQ(0, pthread_join(self->reader[i], NULL));
+	close(sleep_pipe[1]);
+	for (i = 0; i < READERS + FAMILIES; i++)
+		EXPECT_EQ(0, pthread_join(self->family[i].root, NULL));
+	close(sleep_pipe[0]);
+	free(self->family);
+	EXPECT_EQ(0, wrong);
+	EXPECT_EQ(0, write_file(REVOKE_FILE, "0"));
+}
+
+TEST_F_TIMEOUT(bound, idle_readers_of_families, 120)
+{
+	struct action revocation = { .fn = take_back };
+	struct action stranger = { .fn = live_and_die };
+	struct vpmc_read read;
+	double ms;
+
+	ms = action_ms(&revocation);
+	TH_LOG("revoked in %.3f ms", ms);
+	EXPECT_GT(BOUND_MS * test_slowness(), ms);
+	if (revocation.done)
+		EXPECT_EQ(0, perf_error(1000));
+	stop = true;
+	ASSERT_EQ(0, pthread_join(revocation.thread, NULL));
+	EXPECT_EQ(0, revocation.err);
+
+	/* What it left behind: who lost the PMU is known. */
+	ASSERT_EQ(0, family_read(self->family[0].set.fd, LIVING, &read));
+	EXPECT_EQ(VPMC_STATE_REVOKED, read.state);
+	EXPECT_EQ(LARGE, read.living);
+	EXPECT_EQ(LARGE, read.lost);
+	ASSERT_EQ(0, family_read(self->family[READERS].set.fd, LIVING, &read));
+	EXPECT_EQ(VPMC_STATE_REVOKED, read.state);
+	EXPECT_EQ(1, read.lost);
+	ASSERT_EQ(0, write_file(REVOKE_FILE, "0"));
+	ms = action_ms(&stranger);
+	EXPECT_GT(BOUND_MS * test_slowness(), ms);
+	ASSERT_EQ(0, pthread_join(stranger.thread, NULL));
+	EXPECT_EQ(0, stranger.err);
+}
+
+/* Nor does a process that has nothing to do with them. */
+TEST_F_TIMEOUT(bound, strangers_come_and_go, 120)
+{
+	struct action stranger = { .fn = live_and_die };
+	double ms = action_ms(&stranger);
+
+	TH_LOG("a process in %.3f ms", ms);
+	EXPECT_GT(BOUND_MS * test_slowness(), ms);
+	stop = true;
+	ASSERT_EQ(0, pthread_join(stranger.thread, NULL));
+	EXPECT_EQ(0, stranger.err);
+}
+
+TEST_HARNESS_MAIN
