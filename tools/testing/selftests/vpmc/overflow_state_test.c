@@ -242,6 +242,8 @@ TEST_F(overflow_state, revoked)
 {
 	ASSERT_EQ(0, overflow_once(&self->set, VPMC_IOC_START));
 	ASSERT_EQ(0, write_file("/proc/sys/kernel/vpmc_revoke", "1"));
+	/* It stood, and notices when it is looked at. */
+	EXPECT_EQ(POLLERR, polled(&self->set, 0));
 	stands(_metadata, &self->set, VPMC_STATE_REVOKED, PERIOD,
 	       branches_at(PERIOD));
 	EXPECT_EQ(-ENODATA, vpmc_ioctl(self->set.fd, VPMC_IOC_RESUME, 0));
