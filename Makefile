@@ -37,30 +37,37 @@ build:
 demo:
 	@scripts/setup --estimate demo
 	@examples/demo/run
+	@scripts/setup --took demo
 
 test:
 	@scripts/setup --estimate test
 	@scripts/run-tests $(TESTS)
+	@$(if $(TESTS),:,scripts/setup --took test)
 
 test-debug:
 	@scripts/setup --estimate test-debug
 	@scripts/run-tests debug kasan rt
+	@scripts/setup --took test-debug
 
 test-mutants:
 	@scripts/setup --estimate test-mutants
 	@scripts/test-mutants $(MUTANTS)
+	@$(if $(MUTANTS),:,scripts/setup --took test-mutants)
 
 test-all:
 	@scripts/setup --estimate test-all
 	@scripts/run-tests --all
+	@scripts/setup --took test-all
 
 bench:
 	@scripts/setup --estimate bench
 	@scripts/bench
+	@scripts/setup --took bench
 
 bisect:
 	@scripts/setup --estimate bisect
 	@scripts/bisect
+	@scripts/setup --took bisect
 
 tree:
 	@scripts/edit-tree

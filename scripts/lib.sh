@@ -47,6 +47,11 @@ short_hash() {
 	sha256sum | cut -c1-16
 }
 
+# beat: tells run-tests that there is progress
+beat() {
+	[ ! -e "${VPMC_PROGRESS:-}" ] || touch "$VPMC_PROGRESS"
+}
+
 # lock NAME FD: hold the lock until this process and its children end
 lock() {
 	case ",${VPMC_LOCKS:-}," in
@@ -58,7 +63,10 @@ lock() {
 	if ! flock -n "$2"; then
 		say "waiting for the $1 lock, held by" \
 			"$(cat "$cache/lock/$1.holder" 2>/dev/null || echo 'another run')"
-		flock -w 7200 "$2" || die "no $1 lock within two hours"
+		# whoever holds it makes progress, or is ended
+		until flock -w 5 "$2"; do
+			beat
+		done
 	fi
 	echo "process $$ ($prog of $top)" >"$cache/lock/$1.holder"
 	VPMC_LOCKS=${VPMC_LOCKS:-},$1
@@ -86,25 +94,42 @@ stop_logged() {
 	kill "-$1" $$
 }
 
+# end_stalled: ends the command of run_logged, which has stalled
+end_stalled() {
+	echo "ended: no new line in this log for ${VPMC_BUILD_STALL:-1800} s" >>"$_log"
+	kill -- "-$_pid" 2>/dev/null || :
+	sleep 5
+	kill -KILL -- "-$_pid" 2>/dev/null || :
+}
+
 # run_logged NAME PROGRAM...: output to build/log/NAME.log, progress every ten
 # seconds, the log's end on failure. A session of its own lets an interruption
-# reach everything that the program started, as does the limit of two hours.
+# reach everything that the program started, as does the end of one that writes
+# no new line for half an hour.
 run_logged() {
 	_name=$1
 	_log=$logdir/$1.log
 	shift
 	mkdir -p "$logdir"
 	: >"$_log"
-	setsid timeout -k 10 "${VPMC_BUILD_LIMIT:-7200}" "$@" >"$_log" 2>&1 </dev/null &
+	setsid "$@" >"$_log" 2>&1 </dev/null &
 	_pid=$!
 	trap 'stop_logged INT' INT
 	trap 'stop_logged TERM' TERM
 	trap 'stop_logged HUP' HUP
-	_last=$(date +%s)
+	_last=$(date +%s) _size=0 _still=0
 	while kill -0 "$_pid" 2>/dev/null; do
 		sleep 0.2
-		[ $(($(date +%s) - _last)) -ge 10 ] || continue
-		_last=$(date +%s)
+		_now=$(date +%s)
+		[ $((_now - _last)) -ge 10 ] || continue
+		if [ "$(stat -c %s "$_log")" != "$_size" ]; then
+			_size=$(stat -c %s "$_log") _still=0
+			beat
+		else
+			_still=$((_still + _now - _last))
+			[ $_still -lt "${VPMC_BUILD_STALL:-1800}" ] || end_stalled
+		fi
+		_last=$_now
 		say "$_name: $(progress "$_log")"
 	done
 	_rc=0

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from . import disassembly
+from . import disassembly, progress
 
 # The processors: their name in the table, and what scripts/vm needs for them.
 CPUS = {
@@ -47,7 +47,7 @@ def programs(top):
 def papi(top):
     """Where PAPI's source is, or None if it cannot be had"""
     run = subprocess.run([os.path.join(top, "scripts/papi-source")], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                         text=True, check=False, timeout=600)
+                         text=True, check=False)
     if run.returncode == 0:
         return run.stdout.strip().splitlines()[-1]
     print("bench: without PAPI's source there are no rows of perfctr", file=sys.stderr)
@@ -56,13 +56,14 @@ def papi(top):
 
 def build(top, source):
     """libperf comes from the patched tree, which is locked meanwhile."""
-    make = ["make", "-s", "-C", os.path.join(top, "tools/testing/vpmc-bench"),
+    make = ["make", "-C", os.path.join(top, "tools/testing/vpmc-bench"),
             "OUT=" + os.path.dirname(programs(top)), *(["PAPI=" + source] if source else [])]
-    run = subprocess.run([os.path.join(top, "scripts/prepare-tree"), "--", "sh", "-c", '"$@" TREE="$PWD"', "sh", *make],
-                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                         check=False, timeout=600)
-    if run.returncode:
-        raise Failed(f"the programs do not build:\n{run.stdout}")
+    log = os.path.join(top, "build/log/bench-build.log")
+    os.makedirs(os.path.dirname(log), exist_ok=True)
+    status, lines = progress.run(log, os.path.join(top, "scripts/prepare-tree"), "--", "sh", "-c",
+                                 '"$@" TREE="$PWD"', "sh", *make)
+    if status:
+        raise Failed("the programs do not build:\n" + "\n".join(lines))
 
 
 def parse(line):

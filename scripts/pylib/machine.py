@@ -7,11 +7,9 @@ a thread per stream follows the file. A slow reader stops the whole emulator
 (SIGSTOP): the guest's clock counts instructions and stands still meanwhile."""
 
 import fcntl
-import json
 import os
 import select
 import signal
-import socket
 import struct
 import subprocess
 import termios
@@ -198,35 +196,3 @@ class Machine:
         if self.process and self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-
-
-class Waker(threading.Thread):
-    """Wakes a guest that has suspended to RAM, so and so many times, by the
-    emulator's monitor (QMP)."""
-
-    def __init__(self, machine, times):
-        super().__init__(daemon=True)
-        self.machine = machine
-        self.times = times
-        self.refused = False
-        self.monitor, far = socket.socketpair()
-        machine.command += ["-chardev", f"socket,id=qmp,fd={far.fileno()}",
-                            "-mon", "chardev=qmp,mode=control"]
-        machine.inherit.append(far.detach())
-
-    def _execute(self, command):
-        self.monitor.sendall(json.dumps({"execute": command}).encode())
-
-    def run(self):
-        with self.monitor.makefile(encoding="utf-8") as lines:
-            for line in lines:
-                message = json.loads(line)
-                if "QMP" in message:
-                    self._execute("qmp_capabilities")
-                elif message.get("event") == "SUSPEND":
-                    if not self.times:
-                        self.refused = True
-                        self.machine.kill()
-                        return
-                    self.times -= 1
-                    self._execute("system_wakeup")

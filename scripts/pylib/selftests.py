@@ -2,18 +2,18 @@
 """The vpmc kselftests: their build in the patched tree, and the guests that
 tools/testing/selftests/vpmc/guests lists ("NAME: VM-ARGS -- COMMAND")."""
 
+import glob
 import os
 import re
 import shlex
-import subprocess
 
-from . import tap
+from . import progress, tap
 
 # Runs in the patched tree, which is locked meanwhile. Guests of another suite may
 # be taking the programs: those that stay are left alone.
 MAKE = """
-make -s O="$1" ARCH=x86 headers &&
-make -s -C tools/testing/selftests TARGETS=vpmc O="$1" ARCH=x86 \
+make O="$1" ARCH=x86 headers &&
+make -C tools/testing/selftests TARGETS=vpmc O="$1" ARCH=x86 \
 	INSTALL_PATH="$2.new" FORCE_TARGETS=1 install &&
 rsync -a --checksum --delete "$2.new/" "$2/" &&
 rm -rf "$2.new"
@@ -32,24 +32,56 @@ def programs(top):
 
 
 def build(top, cache):
-    """The run of make; its output is kept in build/log, too."""
+    """(status, lines of the output), which is kept in build/log, too."""
     obj = os.path.join(cache, "obj", "selftests")
     log = os.path.join(top, "build/log")
     os.makedirs(obj, exist_ok=True)
     os.makedirs(log, exist_ok=True)
-    run = subprocess.run([os.path.join(top, "scripts/prepare-tree"), "--", "sh", "-c", MAKE, "sh",
-                          obj, installed(top)],
-                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                         text=True, check=False, timeout=600)
-    with open(os.path.join(log, "selftests-build.log"), "w", encoding="utf-8") as f:
-        f.write(run.stdout)
-    return run
+    return progress.run(os.path.join(log, "selftests-build.log"), os.path.join(top, "scripts/prepare-tree"),
+                        "--", "sh", "-c", MAKE, "sh", obj, installed(top))
+
+
+def directory(top):
+    return os.path.join(top, "tools/testing/selftests/vpmc")
+
+
+def lists(top):
+    """The names of all lists of guests."""
+    return sorted(name for name in os.listdir(directory(top)) if re.fullmatch(r"guests(-\w+)?", name))
+
+
+def sources(top):
+    """The programs that there are."""
+    return sorted(os.path.basename(path)[:-2] for path in glob.glob(os.path.join(directory(top), "*_test.c")))
+
+
+def runs(command):
+    """The programs that a guest's command runs: /add/NAME_test, or a loop over t
+    that has /add/${t}_test."""
+    found = re.findall(r"/add/(\w+)_test\b", command)
+    for names in re.findall(r"\bfor t in ([^;]*); do [^;]*/add/\$\{t\}_test\b", command):
+        found += names.split()
+    return [name + "_test" for name in found if not name.startswith("$")]
+
+
+def others(top):
+    """The programs that no list names."""
+    named = {program for name in lists(top) for _, _, command in _lines(top, name) for program in runs(command)}
+    return [program for program in sources(top) if program not in named]
 
 
 def guests(top, name="guests"):
     """(name, arguments of scripts/vm, shell command) of each guest of a list;
     none if there is no such list."""
-    path = os.path.join(top, "tools/testing/selftests/vpmc", name)
+    for guest, args, command in _lines(top, name):
+        if "$others" in command:
+            command = command.replace("$others", " ".join(program.removesuffix("_test") for program in others(top)))
+        yield guest, args, command
+
+
+def _lines(top, name):
+    """As guests() has them, but with $others."""
+    path = os.path.join(directory(top), name)
     if not os.path.exists(path):
         return
     with open(path, encoding="utf-8") as f:
@@ -61,6 +93,12 @@ def guests(top, name="guests"):
             if not match:
                 raise ValueError(f"{name}: not 'NAME: VM-ARGS -- COMMAND': {line}")
             yield match[1], shlex.split(match[2] or ""), match[3]
+
+
+def weight(args, command):
+    """What a guest takes, by its looks: its limit, and the programs that it runs."""
+    limit = float(args[args.index("--timeout") + 1]) if "--timeout" in args else 0
+    return limit + len(re.findall(r"\w+", command))
 
 
 def started(lines):

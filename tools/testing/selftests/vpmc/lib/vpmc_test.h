@@ -28,7 +28,7 @@
 #include <linux/vpmc.h>
 #include <vpmc-read.h>
 
-#include "../kselftest_harness.h"
+#include "../../kselftest_harness.h"
 #include "code.h"
 #include "kind.h"
 

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Progress of what runs for long: limits are about its absence, not about time."""
+
+import os
+import signal
+import subprocess
+import time
+
+STALL = 1800            # seconds without a new line after which a build is ended
+
+
+def beat():
+    """Tells who waits for us that there is progress: scripts/run-tests looks at
+    the time of this file."""
+    path = os.environ.get("VPMC_PROGRESS")
+    if path and os.path.exists(path):
+        os.utime(path)
+
+
+def run(log, *command, stall=STALL):
+    """(status, lines) of a command, whose output goes to the file LOG, too. A
+    session of its own lets an interruption reach everything that it started."""
+    with open(log, "wb") as f:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=f, stderr=f, start_new_session=True)
+    size, since = 0, time.monotonic()
+    try:
+        while True:
+            try:
+                status = process.wait(1)
+                break
+            except subprocess.TimeoutExpired:
+                pass
+            if os.path.getsize(log) != size:
+                size, since = os.path.getsize(log), time.monotonic()
+                beat()
+            elif time.monotonic() - since > stall:
+                os.killpg(process.pid, signal.SIGKILL)
+                status = process.wait()
+                with open(log, "ab") as f:
+                    f.write(f"ended: no new line for {stall} s\n".encode())
+                break
+    except BaseException:
+        os.killpg(process.pid, signal.SIGTERM)
+        raise
+    with open(log, encoding="utf-8", errors="replace") as f:
+        return status, f.read().splitlines()
