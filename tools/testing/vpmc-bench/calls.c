@@ -41,6 +41,33 @@ static void measure_open(enum who who, unsigned int n)
 	cost_print(&cost, "open", n, who_name[who]);
 }
 
+/* The same three calls with nothing behind them, for scale. */
+static void measure_nothing(void)
+{
+	int file = open("/add/tiny", O_RDONLY), i;
+
+	if (file < 0)
+		err(1, "/add/tiny");
+	cost.rounds = 0;
+	for (i = 0; i < ROUNDS / 10; i++) {
+		void *page = NULL;
+		int fd = -1;
+
+		COST_OF(&cost, ({
+			fd = open("/proc/self/comm", O_RDWR, 0);
+			ioctl(fd, VPMC_IOC_START, 0);
+			page = mmap(NULL, PAGE, PROT_READ,
+				    MAP_SHARED | MAP_POPULATE, file, 0);
+		}));
+		if (fd < 0 || page == MAP_FAILED)
+			err(1, "open and mmap");
+		munmap(page, PAGE);
+		close(fd);
+	}
+	close(file);
+	cost_print(&cost, "open", 0, who_name[NOBODY]);
+}
+
 static void print(const char *name, const char *more)
 {
 	char full[64];
@@ -307,6 +334,7 @@ int main(int argc, char **argv)
 	}
 	who_init();
 	MEASURE("syscall", "", ROUNDS, , nothing());
+	measure_nothing();
 	measure(NOBODY, 0);
 	for (who = VPMC; who <= last_who(); who++)
 		for (i = 0; i < NR_SIZES; i++)

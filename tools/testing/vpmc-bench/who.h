@@ -91,10 +91,10 @@ static inline enum who last_who(void)
 
 static inline int vpmc_open(void)
 {
-	int fd = open("/proc/thread-self/perfctr", O_RDWR | O_CREAT, 0);
+	int fd = open("/proc/self/perfctr", O_RDWR | O_CREAT, 0);
 
 	if (fd < 0)
-		err(1, "/proc/thread-self/perfctr");
+		err(1, "/proc/self/perfctr");
 	return fd;
 }
 

@@ -375,6 +375,30 @@ TEST_F(family, no_periods)
 }
 
 /* Who holds the PMU is asked through a descriptor without counters. */
+/* An overflow has stopped its parent, so a child does not count. */
+TEST_F(family, born_by_one_that_overflowed)
+{
+	struct set set;
+	pid_t pid;
+
+	self->set.control.counter[0].period = 1000;
+	ASSERT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_CONTROL, &self->set.control));
+	ASSERT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_START, 0));
+	code_loop(TURNS, 0);
+	ASSERT_EQ(VPMC_STATE_OVERFLOWED,
+		  ((volatile struct vpmc_page *)self->set.page)->state);
+	pid = fork();
+	if (!pid) {
+		code_loop(TURNS, 0);
+		_exit(heir_open(&set) || set.page->state != VPMC_STATE_STOPPED ||
+		      set.page->slot[0].base);
+	}
+	EXPECT_EQ(0, child_status(pid));
+	EXPECT_EQ(0, family_wrong(self->fd, FINISHED, 0, 1,
+				  CODE_COUNT(self->set.page->slot[0].base,
+					     self->set.page->slot[1].base)));
+}
+
 TEST_F(family, revoked)
 {
 	struct vpmc_read read;

@@ -127,6 +127,8 @@ TEST_F(child, starts_as_its_parent_stands)
 				  CODE_COUNT(0, 0)));
 }
 
+#define MOVES	10
+
 FIXTURE(family)
 {
 	struct set set;
@@ -281,6 +283,40 @@ TEST_F(family, time_is_added)
 	EXPECT_LT(own.ns, all.ns);
 	EXPECT_EQ(VPMC_STATE_STOPPED, all.state);
 	EXPECT_EQ(my_tid(), all.tid);
+}
+
+/* A child that moves: what its own page said at its end is what the root gets. */
+static int migrate(void)
+{
+	struct set set;
+	int i;
+
+	if (heir_open(&set))
+		return 100;
+	for (i = 0; i < MOVES; i++)
+		if (pin(i % 2))
+			return 101;
+	return set.page->migrations;
+}
+
+TEST_F(family, migrations_are_added)
+{
+	struct vpmc_read own, all;
+	int fd = self->set.fd, status;
+	pid_t pid;
+
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_START, 0));
+	pid = fork();
+	if (!pid)
+		_exit(migrate());
+	status = child_status(pid);
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_STOP, 0));
+	/* It is on the first of the two CPUs at the beginning, perhaps. */
+	EXPECT_LE(MOVES - 1, status);
+	EXPECT_GE(MOVES + 1, status);
+	ASSERT_EQ(0, family_read(fd, 0, &own));
+	ASSERT_EQ(0, family_read(fd, FINISHED, &all));
+	EXPECT_EQ(own.migrations + status, all.migrations);
 }
 
 /* In a thread that was created stopped. */

@@ -66,6 +66,18 @@ SCENE(mapped_asleep, .watched = SAME, .victim = SAME, .late = true,
 SCENE(mapped_asleep_stands, .watched = SAME, .victim = SAME, .late = true,
 	.stands = true, .prepare = unmap, .asleep = map_asleep);
 
+static int unmap_with_period(struct player *p)
+{
+	return watch_with_period(p) ?: unmap(p);
+}
+
+SCENE(maps_late_with_a_period, .watched = SAME, .victim = SAME, .late = true,
+	.prepare = unmap_with_period, .back = map);
+SCENE(maps_late_with_a_period_other_selection, .watched = OTHER, .victim = SAME,
+	.late = true, .prepare = unmap_with_period, .back = map);
+SCENE(mapped_asleep_with_a_period, .watched = SAME, .victim = SAME,
+	.late = true, .prepare = unmap_with_period, .asleep = map_asleep);
+
 /*
  * The watcher sleeps once more, after it counted: now its CPU's counters are its
  * own set's, with what the victim left in them.

@@ -62,6 +62,30 @@ SCENE(victim_without_set, .watched = SAME, .victim_body = victim_without_set);
 SCENE(victim_without_set_watcher_stands, .watched = SAME,
 	.victim_body = victim_without_set, .stands = true, .still = true);
 
+/* Periods, the watcher's and the victim's. */
+
+static int victim_with_period(struct player *p)
+{
+	if (open_set(p, p->scene->victim) || add_period(p, p->scene->victim) ||
+	    start_set(p))
+		return 54;
+	if (await_watcher(p))
+		return 55;
+	run_loop(p);
+	return tell_watcher(p);
+}
+
+SCENE(watcher_has_a_period, .watched = SAME, .victim = SAME,
+	.prepare = watch_with_period);
+SCENE(watcher_has_a_period_other_selection, .watched = SAME, .victim = OTHER,
+	.prepare = watch_with_period);
+SCENE(victim_has_a_period, .watched = SAME, .victim = SAME,
+	.victim_body = victim_with_period);
+SCENE(victim_has_a_period_watcher_stands, .watched = SAME, .victim = OTHER,
+	.victim_body = victim_with_period, .stands = true, .still = true);
+SCENE(both_have_a_period, .watched = SAME, .victim = SAME,
+	.prepare = watch_with_period, .victim_body = victim_with_period);
+
 /* A thread without a set, beside one that has. */
 
 SCENE(unmonitored_thread_of_a_mapper, .watched = SAME, .victim = SAME,

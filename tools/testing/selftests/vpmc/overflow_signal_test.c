@@ -10,6 +10,8 @@
 
 #define PERIOD	10001
 #define TURNS	100000
+#define KERNEL_INSNS	0x200c0
+#define FILES	1000	/* to look at them takes many periods */
 
 FIXTURE(overflow_signal)
 {
@@ -25,6 +27,13 @@ FIXTURE_TEARDOWN(overflow_signal)
 {
 	set_close(&self->set);
 }
+
+/* A thread in a system call that ends when the pipe does. */
+struct sleeper {
+	int fd;
+	int pipe[2];
+	int err;
+};
 
 /* What a handler saw, the set being its thread's. */
 static struct {
@@ -222,6 +231,52 @@ TEST_F(overflow_signal, after_unlink_and_close)
 	code_loop(TURNS, 0);
 	EXPECT_EQ(1, seen.taken);
 	self->set.fd = -1;
+}
+
+/* Unlinks what has overflowed, then lets its former owner go on. */
+static void *unlink_overflowed(void *arg)
+{
+	struct sleeper *sleeper = arg;
+	struct vpmc_read read;
+
+	do {
+		sleeper->err = vpmc_read(sleeper->fd, &read);
+		sched_yield();
+	} while (!sleeper->err && read.state != VPMC_STATE_OVERFLOWED);
+	/* It is asleep in poll(), or will be: it does not come back by itself. */
+	sleeper->err = sleeper->err ?:
+		       vpmc_ioctl(sleeper->fd, VPMC_IOC_UNLINK, 0);
+	close(sleeper->pipe[1]);
+	return NULL;
+}
+
+/*
+ * The period ends in the kernel, and the set is unlinked before its owner comes
+ * back to user mode: nobody is told.
+ */
+TEST_F(overflow_signal, unlinked_in_a_system_call)
+{
+	struct sleeper sleeper = { .fd = self->set.fd };
+	struct pollfd wait[FILES];
+	pthread_t thread;
+	int i;
+
+	ASSERT_EQ(0, handle(&self->set, SIGIO, 0));
+	ASSERT_EQ(0, pipe(sleeper.pipe));
+	for (i = 0; i < FILES; i++)
+		wait[i] = (struct pollfd){ .fd = sleeper.pipe[0] };
+	control_init(&self->set.control, 0);
+	control_add_period(&self->set.control, KERNEL_INSNS, 0, PERIOD);
+	self->set.control.signal = SIGIO;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, unlink_overflowed, &sleeper));
+	ASSERT_EQ(0, set_control(&self->set));
+	/* It looks at each of them before it sleeps, and again afterwards. */
+	ASSERT_EQ(FILES, poll(wait, FILES, -1));
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(0, sleeper.err);
+	EXPECT_LT(0, self->set.page->overflows);
+	EXPECT_EQ(VPMC_STATE_UNLINKED, self->set.page->state);
+	EXPECT_EQ(0, seen.taken);
 }
 
 /* Without UNLINK a set goes on, whoever closes what. */

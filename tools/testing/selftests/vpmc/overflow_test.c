@@ -352,6 +352,35 @@ static uint64_t missed_by_handlers(struct code_count each)
 	return missed;
 }
 
+static uint64_t coarse_time(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+static uint64_t tick_length(void)
+{
+	struct timespec ts;
+
+	clock_getres(CLOCK_MONOTONIC_COARSE, &ts);
+	return ts.tv_nsec;
+}
+
+/*
+ * What kernel.vpmc_overflow_rate allows, the one that is too many, and those that
+ * come SLOW_EVENTS instructions later: the emulator executes one in a nanosecond.
+ */
+#define SLOW_EVENTS	(1ULL << 20)
+
+static uint64_t most_in_a_tick(void)
+{
+	uint64_t share = read_number(RATE) * tick_length() / 1000000000 + 1;
+
+	return share + 1 + tick_length() / SLOW_EVENTS + 1;
+}
+
 /*
  * One counter with @period; then everything must fit together, however many ends
  * of periods are told at once. Returns how many were not told by themselves.
@@ -364,16 +393,22 @@ static uint64_t count_at_rate(struct __test_metadata *_metadata,
 	const volatile struct vpmc_page *page = page_of(set);
 	const uint64_t turns = 5000000;
 	struct code_count sums;
-	uint64_t before, switches;
+	uint64_t before, switches, ticks;
 
 	ASSERT_EQ(0, take_overflows(set, OVERFLOW_SIGNAL));
 	ASSERT_EQ(0, vpmc_ioctl(set->fd, VPMC_IOC_CLEAR, 0));
+	EXPECT_EQ(0, page->merged);
+	EXPECT_EQ(0, page->overflows);
+	ticks = coarse_time();
 	before = vpmc_interrupts(0);
 	/* The page has none that stopped the set. */
 	switches = my_switches();
 	EXPECT_EQ(0, set_measure(set, code_loop, turns, 0));
 	switches = my_switches() - switches;
 	before = vpmc_interrupts(0) - before;
+	ticks = (coarse_time() - ticks) / tick_length();
+	/* In each tick, and in the two that were begun or not ended. */
+	EXPECT_GE((ticks + 2) * most_in_a_tick(), before);
 	ASSERT_LT(1, code_overflows);
 	ASSERT_GT(CODE_OVERFLOW_LOG, code_overflows);
 	/* A context switch can be before the interrupt, and notice it itself. */
@@ -403,6 +438,15 @@ TEST_F(overflow, too_fast)
 	ASSERT_EQ(0, set_low_rate());
 	EXPECT_LT(5000, count_at_rate(_metadata, &self->set, period,
 				      variant->each));
+	/* CLEAR takes back what the page tells of them, and so does CONTROL. */
+	EXPECT_LT(5000, count_at_rate(_metadata, &self->set, period,
+				      variant->each));
+	self->set.control.flags |= VPMC_CONTROL_PRESERVE;
+	self->set.control.counter[0].flags = VPMC_COUNTER_PRESERVE;
+	ASSERT_EQ(0, set_control(&self->set));
+	EXPECT_EQ(0, page_of(&self->set)->merged);
+	EXPECT_EQ(0, page_of(&self->set)->overflows);
+	EXPECT_LT(5000 * period, page_of(&self->set)->slot[0].base);
 }
 
 /* Too often to get anywhere: the handler alone takes a period. */

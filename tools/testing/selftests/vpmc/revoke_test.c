@@ -314,6 +314,36 @@ TEST_F(revoke, own_hand)
 	close(fd);
 }
 
+/* What RDPMC says to a thread whose set is revoked; or it kills. */
+static int rdpmc_revoked(bool mapped)
+{
+	struct set set;
+
+	if (set_open(&set, three) || vpmc_ioctl(set.fd, VPMC_IOC_START, 0))
+		return 100;
+	if (!mapped && munmap(set.page, PAGE))
+		return 101;
+	code_loop(1000, 0);
+	if (set_revoked("1"))
+		return 102;
+	return __builtin_ia32_rdpmc(index_here(0, 0)) ? 103 : 50;
+}
+
+/* Zero, if it has the page, and so may be in the middle of a read. */
+TEST_F(revoke, rdpmc)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(rdpmc_revoked(true));
+	EXPECT_EQ(50, child_status(pid));
+	ASSERT_EQ(0, set_revoked("0"));
+	pid = fork();
+	if (!pid)
+		_exit(rdpmc_revoked(false));
+	EXPECT_EQ(KILLED_BY(SIGSEGV), child_status(pid));
+}
+
 /* Reads without end, by a set that is programmed anew when it was revoked. */
 static void *read_on(void *arg)
 {

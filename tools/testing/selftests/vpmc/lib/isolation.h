@@ -153,6 +153,23 @@ static inline int program_set(struct player *p, const struct choice *choice)
 	return set_program(&p->set, available(p->stage, choice));
 }
 
+/* Its end is never reached. */
+#define LONG_PERIOD	(1ULL << 30)
+
+/* The set's first counter gets a period: such a set is loaded in another way. */
+static inline int add_period(struct player *p, const struct choice *choice)
+{
+	control_of(&p->set.control, available(p->stage, choice),
+		   VPMC_CONTROL_STOPPED);
+	p->set.control.counter[0].period = LONG_PERIOD;
+	return vpmc_ioctl(p->set.fd, VPMC_IOC_CONTROL, &p->set.control);
+}
+
+static inline int watch_with_period(struct player *p)
+{
+	return add_period(p, p->scene->watched);
+}
+
 static inline int start_set(struct player *p)
 {
 	return vpmc_ioctl(p->set.fd, VPMC_IOC_START, 0);
