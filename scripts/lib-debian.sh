@@ -2,7 +2,9 @@
 # shellcheck shell=sh
 # Source and binary packages of another Debian release, from the archive that
 # this machine's own apt configuration names. The system's package lists are not
-# touched: apt gets its own sources file, lists and cache. Sourced after lib.sh.
+# touched: apt gets its own sources file, lists and cache. What is installed here
+# does not matter either: a newer version of the machine's own would hide the
+# other release's. Sourced after lib.sh.
 
 downloads=$cache/download
 debian_other=QEMU_SRC
@@ -25,6 +27,7 @@ debian_mirrors() {
 # $debian_arch if it is set
 private_apt() {
 	mkdir -p "$1/lists/partial" "$1/archives/partial"
+	: >"$1/status"
 	printf '%s [signed-by=%s] %s %s main\n' \
 		deb "$debian_keyring" "$3" "$2" deb-src "$debian_keyring" "$3" "$2" >"$1/sources.list"
 	cat >"$1/apt.conf" <<-CONF
@@ -33,6 +36,7 @@ private_apt() {
 		Dir::Etc::Preferences "-";
 		Dir::Etc::PreferencesParts "-";
 		Dir::State::Lists "$1/lists";
+		Dir::State::Status "$1/status";
 		Dir::Cache "$1";
 		Dir::Cache::Archives "$1/archives";
 		APT::Sandbox::User "root";

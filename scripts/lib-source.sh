@@ -41,9 +41,10 @@ unpack_kernel() {
 # check_kernel DIR SOURCE: dies if DIR, which came from SOURCE, is another one
 check_kernel() {
 	[ -f "$1/Makefile" ] || die "$2: no kernel source (there is no Makefile)"
-	check_version "the kernel in $2" \
-		"$(sed -n 's/^\(VERSION\|PATCHLEVEL\|SUBLEVEL\) = *//p' "$1/Makefile" | paste -sd.)" \
-		"$KERNEL_SERIES"
+	_found=$(sed -n 's/^\(VERSION\|PATCHLEVEL\|SUBLEVEL\) = *//p' "$1/Makefile" | paste -sd.)
+	check_version "the kernel in $2" "$_found" "$KERNEL_SERIES"
+	printf '%s\n' "$KERNEL_OLDEST" "$_found" | sort -CV ||
+		die "the kernel in $2 is version $_found; the series is for $KERNEL_OLDEST and later ones of $KERNEL_SERIES"
 }
 
 # unpack SOURCE ID TREE CHECK: TREE becomes a copy of SOURCE. A tree that is

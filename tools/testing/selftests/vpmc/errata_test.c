@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Processors with errata: events by which one hyper-thread spoils what the other
- * one counts. And hypervisors that have fewer counters than they say.
+ * What a processor's counters cannot do: events that some of them count alone, or
+ * by which one hyper-thread spoils what the other one counts. And hypervisors that
+ * have fewer counters than they say.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -43,6 +44,95 @@ TEST(one_thread_to_a_core)
 
 	for (event = 0xcf; event <= 0xd4; event++)
 		EXPECT_EQ(VPMC_REASON_NONE, reason_for(event));
+}
+
+/* CONTROL of these elements: 0, or the element and the reason. */
+static uint64_t placed(struct vpmc_control *control, const struct choice *choice)
+{
+	int fd = vpmc_open();
+	int err;
+
+	control_of(control, choice, VPMC_CONTROL_STOPPED);
+	err = vpmc_ioctl(fd, VPMC_IOC_CONTROL, control);
+	if (!err)
+		err = vpmc_read_control(fd, control) ?:
+		      vpmc_ioctl(fd, VPMC_IOC_UNLINK, 0);
+	else
+		err = control->bad_counter << 8 | control->reason;
+	close(fd);
+	return err;
+}
+
+#define REFUSED(element, reason)	((element) << 8 | VPMC_REASON_##reason)
+
+/* Counter 2 alone counts it on these processors, and 1 alone the other one. */
+#define PENDING_MISSES		0x10148
+#define PRECISE_INSNS		0x101c0
+
+TEST(event_of_one_counter)
+{
+	struct vpmc_control control;
+	uint32_t i;
+
+	ASSERT_EQ(0, placed(&control, (struct choice[]){
+				    { PENDING_MISSES, VPMC_ANY }, {} }));
+	EXPECT_EQ(2, control.counter[0].index);
+	ASSERT_EQ(0, placed(&control, (struct choice[]){
+				    { PRECISE_INSNS, VPMC_ANY }, {} }));
+	EXPECT_EQ(1, control.counter[0].index);
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(i == 2 ? 0 : REFUSED(0, WRONG_EVENT),
+			  placed(&control, (struct choice[]){
+					 { PENDING_MISSES, i }, {} }));
+	EXPECT_EQ(REFUSED(1, NO_COUNTER),
+		  placed(&control, (struct choice[]){
+				 { PENDING_MISSES, VPMC_ANY },
+				 { PENDING_MISSES, VPMC_ANY }, {} }));
+	/* What was asked for by number stays. */
+	EXPECT_EQ(REFUSED(0, NO_COUNTER),
+		  placed(&control, (struct choice[]){
+				 { PENDING_MISSES, VPMC_ANY },
+				 { EV_BRANCHES, 2 }, {} }));
+}
+
+/* Others make way, also where that takes two steps, and count as ever. */
+TEST(others_make_way)
+{
+	static const struct choice five[] = {
+		{ EV_BRANCHES, VPMC_ANY }, { EV_BRANCHES, VPMC_ANY },
+		{ EV_BRANCHES, VPMC_ANY }, { PRECISE_INSNS, VPMC_ANY },
+		{ PENDING_MISSES, VPMC_ANY }, {}
+	};
+	struct vpmc_control control;
+	struct set set;
+
+	EXPECT_EQ(REFUSED(4, NO_COUNTER), placed(&control, five));
+	ASSERT_EQ(0, placed(&control, five + 1));
+	EXPECT_EQ(0, control.counter[0].index);
+	EXPECT_EQ(3, control.counter[1].index);
+	EXPECT_EQ(1, control.counter[2].index);
+	EXPECT_EQ(2, control.counter[3].index);
+
+	ASSERT_EQ(0, set_open(&set, (struct choice[]){
+			      { EV_BRANCHES, VPMC_ANY },
+			      { EV_BRANCHES, VPMC_ANY },
+			      { EV_BRANCHES, 3 }, {} }));
+	ASSERT_EQ(0, set_measure(&set, code_loop, 1000, 0));
+	EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(1000)));
+	set_close(&set);
+}
+
+/* Off-core responses, and loads of a latency that a register holds. */
+TEST(event_of_another_register)
+{
+	static const uint64_t evtsel[] = { 0x101b7, 0x101bb, 0x101cd };
+	struct vpmc_control control;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(evtsel); i++)
+		EXPECT_EQ(REFUSED(0, EXTRA_MSR),
+			  placed(&control, (struct choice[]){
+					 { evtsel[i], VPMC_ANY }, {} }));
 }
 
 /*

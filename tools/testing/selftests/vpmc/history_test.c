@@ -165,4 +165,31 @@ TEST(freezes)
 	EXPECT_EQ(before, rdmsr(msr, DEBUGCTL));
 }
 
+#define GLOBAL_STATUS	0x38e
+#define COUNTER(i)	(0x4c1 + (i))
+
+/*
+ * An overflow that nobody was told of, of a counter without interrupt, is not
+ * perf's when it gets the PMU back.
+ */
+TEST(overflow_bits)
+{
+	int msr = open("/dev/cpu/0/msr", O_RDWR);
+	struct set set;
+
+	ASSERT_LE(0, msr);
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, set_fifo(50));
+	ASSERT_EQ(0, set_open(&set, mine));
+	ASSERT_EQ(0, set_measure(&set, code_loop, 1000, 0));
+	ASSERT_EQ(0, wrmsr(msr, COUNTER(0), (1ULL << 48) - 10));
+	ASSERT_EQ(0, wrmsr(msr, SELECT(0), 0x4300c0));
+	ASSERT_EQ(0, wrmsr(msr, GLOBAL_CTRL, 1));
+	code_loop(1000, 0);
+	ASSERT_EQ(0, wrmsr(msr, GLOBAL_CTRL, 0));
+	ASSERT_EQ(1, rdmsr(msr, GLOBAL_STATUS) & 1);
+	set_close(&set);
+	EXPECT_EQ(0, rdmsr(msr, GLOBAL_STATUS));
+}
+
 TEST_HARNESS_MAIN

@@ -425,6 +425,41 @@ static uint64_t count_at_rate(struct __test_metadata *_metadata,
 	return page->merged;
 }
 
+/* 'intr' of /proc/stat */
+static long all_interrupts(void)
+{
+	FILE *f = fopen("/proc/stat", "r");
+	char line[8192];
+	long n = -1;
+
+	while (f && n < 0 && fgets(line, sizeof(line), f))
+		if (!strncmp(line, "intr ", 5))
+			n = atol(line + 5);
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* They are among all interrupts, of which there are few others meanwhile. */
+TEST_F(overflow, in_proc_stat)
+{
+	const uint64_t period = 1000;
+	long all, ours;
+
+	control_add_period(&self->set.control, EV_INSNS, FIXED(0), period);
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, set_control(&self->set));
+	all = all_interrupts();
+	ours = vpmc_interrupts(0);
+	ASSERT_LT(0, all);
+	EXPECT_EQ(0, count_at_rate(_metadata, &self->set, period,
+				   variant->each));
+	ours = vpmc_interrupts(0) - ours;
+	all = all_interrupts() - all;
+	EXPECT_LT(500, ours);
+	EXPECT_LE(ours, all);
+}
+
 /* More often than the administrator allows: several are told at once. */
 TEST_F(overflow, too_fast)
 {

@@ -103,6 +103,45 @@ TEST(group_outlives_its_event)
 	set_close(&set);
 }
 
+/* The same event is the counting thread's own: perf stops nothing at a switch. */
+TEST(counting_thread_has_the_leftover)
+{
+	const struct timespec ts = short_sleep(100000);
+	struct set set;
+	int fd, i;
+
+	ASSERT_EQ(0, pin(0));
+	fd = perf_open_leftover();
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, set_open(&set, both));
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_CLEAR, 0));
+		ASSERT_EQ(0, set_measure(&set, code_sleep, (long)&ts, 10));
+		EXPECT_EQ(0, wrong_after(&set, CODE_SLEEP(10)));
+	}
+	set_close(&set);
+	close(fd);
+}
+
+/* perf leaves counts behind, to be cleared for the next one with RDPMC: not now. */
+TEST(dirty_counters)
+{
+	const struct timespec ts = short_sleep(100000);
+	struct set set;
+
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, set_fifo(50));
+	set.fd = vpmc_open();
+	ASSERT_LE(0, set.fd);
+	set.page = vpmc_map(set.fd);
+	ASSERT_NE(MAP_FAILED, set.page);
+	EXPECT_EQ(0, perf_error(1000));
+	ASSERT_EQ(0, set_program(&set, both));
+	ASSERT_EQ(0, set_measure(&set, code_sleep, (long)&ts, 10));
+	EXPECT_EQ(0, wrong_after(&set, CODE_SLEEP(10)));
+	set_close(&set);
+}
+
 /* Refused while perf counts: perf goes on and loses nothing. */
 TEST(perf_counting)
 {

@@ -409,6 +409,74 @@ TEST_F(revoke, in_the_read_loop)
 	}
 }
 
+/* The whole of RDPMC's result is zero, whatever was in the registers. */
+TEST_F(revoke, rdpmc_reads_zero)
+{
+	uint32_t low = ~0U, high = ~0U;
+
+	ASSERT_EQ(0, set_open(&self->set, three));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+	ASSERT_EQ(0, set_revoked("1"));
+	asm volatile("rdpmc" : "+a" (low), "+d" (high) : "c" (0));
+	EXPECT_EQ(0, low);
+	EXPECT_EQ(0, high);
+}
+
+static void privileged(int i)
+{
+	unsigned long cr0;
+
+	switch (i) {
+	case 0:
+		asm volatile("rdmsr" : : "c" (0x10) : "eax", "edx");
+		break;
+	case 1:
+		asm volatile("wrmsr" : : "c" (0x10), "a" (0), "d" (0));
+		break;
+	case 2:
+		asm volatile("mov %%cr0, %0" : "=r" (cr0));
+		break;
+	case 3:
+		asm volatile("clts");
+		break;
+	}
+}
+
+/* Other privileged instructions, which begin with the same byte, fault as ever. */
+TEST_F(revoke, other_instructions_fault)
+{
+	int i, pid;
+
+	for (i = 0; i < 4; i++) {
+		pid = fork();
+		if (!pid) {
+			if (set_open(&self->set, three) || set_revoked("1"))
+				_exit(1);
+			privileged(i);
+			_exit(2);
+		}
+		EXPECT_EQ(1000 + SIGSEGV, child_status(pid)) {
+			TH_LOG("instruction %d", i);
+		}
+		ASSERT_EQ(0, set_revoked("0"));
+	}
+}
+
+/* Without the page there is no reader to be kept alive. */
+TEST_F(revoke, rdpmc_without_the_page)
+{
+	int pid = fork();
+
+	if (!pid) {
+		if (set_open(&self->set, three) ||
+		    munmap(self->set.page, PAGE) || set_revoked("1"))
+			_exit(1);
+		asm volatile("rdpmc" : : "c" (0) : "eax", "edx");
+		_exit(2);
+	}
+	EXPECT_EQ(1000 + SIGSEGV, child_status(pid));
+}
+
 /* Programs and detaches all the time, revoked or not. */
 static void *come_and_go(void *arg)
 {

@@ -15,6 +15,7 @@ struct __kernel_timespec {
 };
 #include <linux/io_uring.h>
 
+#include <sys/prctl.h>
 #include "vpmc_test.h"
 #include "disturb.h"
 #include "inherit.h"
@@ -401,6 +402,40 @@ TEST(worker_inherits_nothing)
 	EXPECT_EQ(0, family_wrong(root.fd, LIVING, 0, 0, CODE_COUNT(0, 0)));
 	close(ring);
 	set_close(&root);
+}
+
+/*
+ * What a switch does for other features it does for a thread with counters, too:
+ * RDTSC is forbidden to that one and to nobody else.
+ */
+TEST(rdtsc_forbidden_to_one)
+{
+	volatile uint32_t *ready = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+					MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct set set;
+	int i, pid;
+
+	ASSERT_NE(MAP_FAILED, ready);
+	ASSERT_EQ(0, pin(0));
+	pid = fork();
+	if (!pid) {
+		if (set_open(&set, selection[0]) ||
+		    prctl(PR_SET_TSC, PR_TSC_SIGSEGV))
+			_exit(1);
+		*ready = 1;
+		for (i = 0; i < 100; i++)
+			syscall(SYS_sched_yield);
+		/* it is forbidden still, after others ran for whom it is not */
+		__builtin_ia32_rdtsc();
+		_exit(2);
+	}
+	while (!*ready && !waitpid(pid, NULL, WNOHANG))
+		syscall(SYS_sched_yield);
+	for (i = 0; i < 20; i++) {
+		__builtin_ia32_rdtsc();
+		syscall(SYS_sched_yield);
+	}
+	EXPECT_EQ(1000 + SIGSEGV, child_status(pid));
 }
 
 TEST_HARNESS_MAIN
