@@ -42,7 +42,7 @@ demo:
 
 check:
 	@scripts/setup --estimate check
-	@scripts/run-tests static quick
+	@scripts/run-tests static selftests-quick
 	@scripts/setup --took check
 
 test:
@@ -52,7 +52,7 @@ test:
 
 test-debug:
 	@scripts/setup --estimate test-debug
-	@scripts/run-tests debug kasan rt
+	@scripts/run-tests selftests-debug selftests-kasan selftests-rt
 	@scripts/setup --took test-debug
 
 test-mutants:

@@ -2,7 +2,7 @@
 # shellcheck shell=sh
 # Source and binary packages of another Debian release, from the archive that
 # this machine's own apt configuration names. The system's package lists are not
-# touched: apt gets its own sources file, lists and cache. Sourced after lib.sh.
+# touched: apt gets its own sources file, lists and cache. Sourced after common.sh.
 
 downloads=$cache/download
 debian_other=QEMU_SRC
