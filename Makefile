@@ -2,7 +2,7 @@
 # A thin front: every target is a command of scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test test-debug test-mutants test-all bench bisect tree shell prune dist
+.PHONY: help deps build demo check test test-debug test-mutants test-all bench bisect tree shell prune dist
 
 # a sub-make of somebody else's build must not hand us its options
 unexport MAKEFLAGS MAKELEVEL
@@ -11,6 +11,7 @@ help:
 	@sed -n 's/^#: //p' Makefile
 
 #: make demo        install what is missing, build, boot, run the example program
+#: make check       static checks and the guests that tell most: two minutes
 #: make test        the same set-up, then the tests (TESTS='NAME...': some suites)
 #: make test-debug  the selftests on kernels with lockdep, KASAN, PREEMPT_RT
 #: make test-mutants  known faults in the kernel: a test must notice each one
@@ -39,6 +40,11 @@ demo:
 	@examples/demo/run
 	@scripts/setup --took demo
 
+check:
+	@scripts/setup --estimate check
+	@scripts/run-tests static selftests-quick
+	@scripts/setup --took check
+
 test:
 	@scripts/setup --estimate test
 	@scripts/run-tests $(TESTS)
@@ -46,7 +52,7 @@ test:
 
 test-debug:
 	@scripts/setup --estimate test-debug
-	@scripts/run-tests debug kasan rt
+	@scripts/run-tests selftests-debug selftests-kasan selftests-rt
 	@scripts/setup --took test-debug
 
 test-mutants:

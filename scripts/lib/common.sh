@@ -14,8 +14,8 @@ export VPMC_TOP VPMC_CACHE VPMC_BUILD VPMC_T0
 # shellcheck disable=SC2034 # for the callers
 cache=$VPMC_CACHE
 logdir=$VPMC_BUILD/log
-# shellcheck source=scripts/versions
-. "$top/scripts/versions"
+# shellcheck source=scripts/lib/versions
+. "$top/scripts/lib/versions"
 
 # say TEXT: one step, with the time since the outermost command started
 say() {

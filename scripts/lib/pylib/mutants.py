@@ -54,15 +54,20 @@ class Mutant:
             return "is not a change of one line"
         return "changes nothing" if self.old == self.new else None
 
-    def apply(self, text):
-        """The text of the file with the fault."""
-        lines = text.split("\n")
+    def find(self, lines):
+        """The index of the first of its lines."""
         first, end = self._range(lines)
         n = len(self.old)
         found = [i for i in range(first, end - n + 1) if lines[i:i + n] == self.old]
         if len(found) != 1:
             raise Bad(f"{self.name}: its lines are {len(found)} times in {self.place()}, not once")
-        lines[found[0]:found[0] + n] = self.new
+        return found[0]
+
+    def apply(self, text):
+        """The text of the file with the fault."""
+        lines = text.split("\n")
+        at = self.find(lines)
+        lines[at:at + len(self.old)] = self.new
         return "\n".join(lines)
 
     def _range(self, lines):

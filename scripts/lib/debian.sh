@@ -4,7 +4,7 @@
 # this machine's own apt configuration names. The system's package lists are not
 # touched: apt gets its own sources file, lists and cache. What is installed here
 # does not matter either: a newer version of the machine's own would hide the
-# other release's. Sourced after lib.sh.
+# other release's. Sourced after common.sh.
 
 downloads=$cache/download
 debian_other=QEMU_SRC

@@ -9,7 +9,7 @@ import time
 
 from .progress import beat
 
-RATE = 100_000_000      # guest instructions in what --timeout calls a second
+RATE = 250_000_000      # guest instructions in what --timeout calls a second
 LOOK = 0.5              # seconds between two looks at the emulator
 TICK = os.sysconf("SC_CLK_TCK")
 

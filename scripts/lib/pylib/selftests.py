@@ -37,7 +37,7 @@ def build(top, cache):
     log = os.path.join(top, "build/log")
     os.makedirs(obj, exist_ok=True)
     os.makedirs(log, exist_ok=True)
-    return progress.run(os.path.join(log, "selftests-build.log"), os.path.join(top, "scripts/prepare-tree"),
+    return progress.run(os.path.join(log, "selftests-build.log"), os.path.join(top, "scripts/lib/prepare-tree"),
                         "--", "sh", "-c", MAKE, "sh", obj, installed(top))
 
 

@@ -46,7 +46,7 @@ def programs(top):
 
 def papi(top):
     """Where PAPI's source is, or None if it cannot be had"""
-    run = subprocess.run([os.path.join(top, "scripts/papi-source")], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    run = subprocess.run([os.path.join(top, "scripts/lib/papi-source")], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                          text=True, check=False)
     if run.returncode == 0:
         return run.stdout.strip().splitlines()[-1]
@@ -60,7 +60,7 @@ def build(top, source):
             "OUT=" + os.path.dirname(programs(top)), *(["PAPI=" + source] if source else [])]
     log = os.path.join(top, "build/log/bench-build.log")
     os.makedirs(os.path.dirname(log), exist_ok=True)
-    status, lines = progress.run(log, os.path.join(top, "scripts/prepare-tree"), "--", "sh", "-c",
+    status, lines = progress.run(log, os.path.join(top, "scripts/lib/prepare-tree"), "--", "sh", "-c",
                                  '"$@" TREE="$PWD"', "sh", *make)
     if status:
         raise Failed("the programs do not build:\n" + "\n".join(lines))
@@ -79,7 +79,7 @@ def run(top, name, cpu, kernels, before):
     if name == "hooks":
         ranges = disassembly.hooks(kernels["on"])
         if not ranges:
-            raise Failed("fork and exit have no hooks, or others than scripts/pylib/disassembly.py knows")
+            raise Failed("fork and exit have no hooks, or others than scripts/lib/pylib/disassembly.py knows")
         command += "".join(f" {low:x} {high:x}" for low, high in ranges)
     vm = [os.path.join(top, "scripts/vm"), "--kernel", kernels[kernel], *CPUS[cpu], "--timeout", "900",
           "--add", programs(top), *options, "--", "sh", "-c", f"{before}/add/{command}"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
-# How a kernel is configured and compiled. Sourced after lib.sh.
+# How a kernel is configured and compiled. Sourced after common.sh.
 
 # fragment NAME: base, and what NAME changes of it: the last line of a name wins
 fragment() {

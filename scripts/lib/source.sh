@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
 # Where the sources come from: a tarball or a directory, each with an id that
-# changes whenever the content does. Sourced after lib.sh.
+# changes whenever the content does. Sourced after common.sh.
 
 # kernel_source: the tarball or directory to use
 kernel_source() {
@@ -98,7 +98,7 @@ patch_list() {
 # replaces files and never writes into one.
 prefix_tree() {
 	if [ ! -d "$1" ] || ! cmp -s "$cache/work/linux.state/source" "$1.state/source"; then
-		"$top/scripts/prepare-tree" -- sh -ec 'rm -rf "$1" "$1.state" "$1.new"
+		"$top/scripts/lib/prepare-tree" -- sh -ec 'rm -rf "$1" "$1.state" "$1.new"
 			cp -al . "$1.new"
 			cp -a "$PWD.state" "$1.state"
 			cd "$1.new"
@@ -106,5 +106,5 @@ prefix_tree() {
 			rm -f "$1.state/links" "$1.state/key"
 			mv "$1.new" "$1"' sh "$1" || return 1
 	fi
-	"$top/scripts/sync-series" "$1" "$2" "$3"
+	"$top/scripts/lib/sync-series" "$1" "$2" "$3"
 }

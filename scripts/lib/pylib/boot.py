@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a guest of scripts/vm boots from: its first files, and its machine."""
+
+import os
+import stat
+
+from . import cpio
+from .guest import Guest, Refused
+from .machine import Terminal
+
+GUEST_INIT = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "guest-init")
+INLINE_STDIN = 64 << 20     # a longer standard input is streamed
+
+
+def stdin_kind(options):
+    """null, file (fits into the guest's first memory), port (a stream), tty."""
+    if options.tty:
+        if not os.isatty(0):
+            raise Refused("--tty: standard input is not a terminal")
+        return "tty"
+    try:
+        info = os.fstat(0)
+    except OSError:
+        return "null"
+    if stat.S_ISCHR(info.st_mode) and info.st_rdev == os.makedev(1, 3):
+        return "null"
+    if stat.S_ISREG(info.st_mode) and \
+            info.st_size - os.lseek(0, 0, os.SEEK_CUR) <= INLINE_STDIN:
+        return "file"
+    return "port"
+
+
+class Boot:
+    """Adds to the machine's command line what the options ask for."""
+
+    def __init__(self, options, machine, kernel, log):
+        self.options = options
+        self.machine = machine
+        self.kernel = kernel
+        self.log = log
+        self.stdin = stdin_kind(options)
+
+    def initramfs(self):
+        path = self.machine.path("initramfs")
+        archive = cpio.Archive(path)
+        guest = Guest(archive)
+        guest.base(GUEST_INIT)
+        for directory in self.options.add:
+            guest.add(directory)
+        if self.options.add_kernel:
+            guest.program("add/bzImage", self.kernel)
+        guest.command(self.options.command)
+        config = [f"STDIN={self.stdin}", "OUT=1" if self.options["out"] else "OUT="]
+        if self.stdin == "tty":
+            config.append("SIZE='rows %d cols %d'" % Terminal.size())
+        if self.stdin == "file":
+            with open(0, "rb", closefd=False) as f:
+                archive.data(".vm/stdin", f.read())
+        archive.data(".vm/config", "\n".join(config + [""]).encode())
+        archive.close()
+        need = 2 * archive.size // (1 << 20) + 96
+        if need > self.options["mem"]:
+            raise Refused(f"the files for the guest need --mem {need}")
+        return path
+
+    def configure(self):
+        """The machine; returns where to write the guest's input."""
+        m, o = self.machine, self.options
+        m.command += ["-cpu", o["cpu"], "-smp", str(o["cpus"]), "-m", str(o["mem"]),
+                      "-icount", "shift=0,sleep=" + ("on" if self.stdin == "tty" else "off"),
+                      "-rtc", "base=2024-01-01,clock=vm", "-seed", "1",
+                      "-kernel", self.kernel, "-initrd", self.initramfs(),
+                      "-append", f"console=ttyS0 panic=-1 nmi_watchdog=0 {o['append']}".strip()]
+        open(self.log, "wb").close()
+        if "," in self.log or "," in m.rundir:
+            raise Refused(f"{self.log}: the path must not contain a comma")
+        # a kick is handled at once by the virtual CPU that gives it: no ioeventfd
+        m.command += ["-chardev", f"file,id=log,append=on,path={self.log}", "-serial", "chardev:log",
+                      "-device", "virtio-serial-pci,ioeventfd=off"]
+        sink = None
+        if self.stdin == "tty":
+            m.port(1, "stderr")
+            open(m.path("stdout"), "wb").close()
+            sink = m.input_port(6, "virtconsole", m.path("stdout"))
+        else:
+            m.port(1, "stdout")
+            m.port(2, "stderr")
+        m.port(3, "status")
+        if self.stdin == "port":
+            sink = m.input_port(4)
+        if o["out"]:
+            m.port(5, "out")
+        m.command += o.qemu
+        return sink

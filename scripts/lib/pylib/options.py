@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The arguments of scripts/vm."""
+
+import sys
+
+from .guest import Refused
+
+
+def number(option, value, least, most):
+    try:
+        n = float(value) if option in ("--timeout", "--stall") else int(value)
+    except ValueError:
+        n = None
+    if n is None or not least <= n <= most:
+        raise Refused(f"{option} wants a number from {least} to {most}, not '{value}'")
+    return n
+
+
+class Options:
+    LIMITS = {"--cpus": (1, 8), "--mem": (64, 65536), "--timeout": (0, 1e9), "--stall": (0, 1e9),
+              "--wake": (0, 1000)}
+
+    def __init__(self, args, usage):
+        self.value = {"--cpus": 2, "--mem": 512, "--timeout": None, "--stall": None, "--kernel": None,
+                      "--log": None, "--cpu": "Skylake-Client,pmu=on", "--append": "", "--out": None, "--wake": 0}
+        self.add, self.qemu, self.tty, self.add_kernel = [], [], False, False
+        args = list(args)
+        seen = set()
+        while args and args[0].startswith("-"):
+            name, equals, value = args.pop(0).partition("=")
+            if name == "--" and not equals:
+                break
+            if name == "--help":
+                print(usage)
+                sys.exit(0)
+            if name == "--tty" and not equals:
+                self.tty = True
+                continue
+            if name == "--add-kernel" and not equals:
+                self.add_kernel = True
+                continue
+            if name not in self.value and name not in ("--add", "--qemu"):
+                raise Refused(f"unknown option {name} (--help lists them)")
+            if not equals:
+                if not args:
+                    raise Refused(f"{name} wants a value (--help)")
+                value = args.pop(0)
+            self._set(name, value, seen)
+        if not args:
+            raise Refused("no COMMAND given (--help)")
+        self.command = args
+
+    def _set(self, name, value, seen):
+        if name == "--add":
+            self.add.append(value)
+        elif name == "--qemu":
+            self.qemu.append(value)
+        elif name in seen:
+            raise Refused(f"{name} is given twice")
+        else:
+            seen.add(name)
+            if name in self.LIMITS:
+                value = number(name, value, *self.LIMITS[name])
+            elif not value and name != "--append":
+                raise Refused(f"{name} wants a value (--help)")
+            self.value[name] = value
+
+    def __getitem__(self, name):
+        return self.value["--" + name]
