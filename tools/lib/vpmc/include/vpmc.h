@@ -55,6 +55,7 @@ struct vpmc;
  * @VPMC_WHY_EXISTS:		The thread has a set already.
  * @VPMC_WHY_SYSTEM:		A system call failed otherwise; the error number
  *				tells.
+ * @VPMC_WHY_UMASK:		The event counts nothing without a unit mask.
  *
  * They continue enum vpmc_reason, and are used where that one is.
  */
@@ -75,6 +76,7 @@ enum vpmc_why {
 	VPMC_WHY_KERNEL_THREAD		= 0x100d,
 	VPMC_WHY_EXISTS			= 0x100e,
 	VPMC_WHY_SYSTEM			= 0x100f,
+	VPMC_WHY_UMASK			= 0x1010,
 };
 
 /* How many near names a struct vpmc_error has at most, and their length. */

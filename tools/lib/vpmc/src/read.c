@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Reading sums: by RDPMC where that is the thread's own, by READ elsewhere.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "internal.h"
+
+EXPORT int vpmc_read_sums(const struct vpmc *v, unsigned int flags,
+			  struct vpmc_read *sums)
+{
+	int err;
+
+	memset(sums, 0, sizeof(*sums));
+	sums->size = sizeof(*sums);
+	sums->flags = flags;
+	err = vpmc_request(v, VPMC_IOC_READ, (unsigned long)sums);
+	if (err)
+		memset(sums, 0, sizeof(*sums));
+	return err;
+}
+
+static void zero(uint64_t *count, unsigned int from, unsigned int nr)
+{
+	for (; from < nr; from++)
+		count[from] = 0;
+}
+
+static __attribute__((__noinline__, __cold__)) int
+read_by_call(const struct vpmc *v, uint64_t *count, unsigned int nr,
+	     uint64_t *ticks)
+{
+	struct vpmc_read sums;
+	unsigned int i;
+	int err = vpmc_read_sums(v, 0, &sums);
+
+	if (!err && sums.nr_counters > nr)
+		err = -ENOSPC;
+	if (ticks)
+		*ticks = err ? 0 : sums.ticks;
+	if (err) {
+		zero(count, 0, nr);
+		return err;
+	}
+	for (i = 0; i < sums.nr_counters; i++)
+		count[i] = sums.sum[i];
+	zero(count, i, nr);
+	return i;
+}
+
+static __attribute__((__noinline__, __cold__)) int
+zero_rest(uint64_t *count, unsigned int from, unsigned int nr)
+{
+	zero(count, from, nr);
+	return from;
+}
+
+/*
+ * The sum of another thread's set, one that RDPMC may not read, and one that a
+ * debugger never lets be read in one piece: by READ.
+ */
+EXPORT int vpmc_read(const struct vpmc *v, uint64_t *count, unsigned int nr,
+		     uint64_t *ticks)
+{
+	const struct vpmc_page *page = v->page;
+	int n;
+
+	if (unlikely(v->owner != thread_pointer()) ||
+	    unlikely(!(page->caps & VPMC_CAP_RDPMC)))
+		return read_by_call(v, count, nr, ticks);
+	n = vpmc_try_read(page, nr, count, ticks);
+	if (unlikely(n < 0))
+		return read_by_call(v, count, nr, ticks);
+	if (unlikely((unsigned int)n < nr))
+		return zero_rest(count, n, nr);
+	return n;
+}
+
+EXPORT int vpmc_ticks_to_ns(const struct vpmc *v, uint64_t ticks, uint64_t *ns)
+{
+	const struct vpmc_page *page = v->page;
+	struct vpmc_info info = { .size = sizeof(info) };
+	int err;
+
+	*ns = 0;
+	if (v->fd < 0)
+		return -ESRCH;
+	if (page && page->caps & VPMC_CAP_TIME) {
+		*ns = vpmc_page_ns(page, ticks);
+		return 0;
+	}
+	err = vpmc_request(v, VPMC_IOC_INFO, (unsigned long)&info);
+	if (err)
+		return err;
+	if (!info.tsc_khz)
+		return -EOPNOTSUPP;
+	/* in two parts: a product of 64 bits would not do */
+	*ns = ticks / info.tsc_khz * 1000000 +
+	      ticks % info.tsc_khz * 1000000 / info.tsc_khz;
+	return 0;
+}
