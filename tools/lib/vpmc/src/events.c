@@ -189,6 +189,11 @@ static int table_event(struct element *e)
 		return -ENOMEM;
 	reason = vpmc_table_encode(name, &select, &full);
 	free(name);
+	if (reason == VPMC_WHY_UNKNOWN && strstr(e->body, "::")) {
+		snprintf(why, sizeof(why), "libpfm4's table '%.40s' has no such event",
+			 vpmc_table(NULL));
+		return wrong(e, reason, NULL, why);
+	}
 	if (reason)
 		return wrong(e, reason, NULL, NULL);
 	free((char *)e->event->name);
@@ -303,7 +308,8 @@ static int report(const struct element *e, int reason, unsigned int nr,
 	err = errno_of(reason);
 	if (!error)
 		return err;
-	vpmc_error_set(error, err, reason, event->text,
+	vpmc_error_set(error, err, reason,
+		       *event->text ? event->text : "the list of events",
 		       e->why[0] ? e->why : NULL, NULL);
 	if (reason == VPMC_WHY_UNKNOWN)
 		vpmc_similar(error, e->body, true);

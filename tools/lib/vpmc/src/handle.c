@@ -62,6 +62,7 @@ static void fork_child(void)
 		put_zeros((void *)v->page, page_size());
 		put_zeros(v->ring, v->ring_size);
 		v->owner = NULL;
+		v->reader = NULL;
 		close(v->fd);
 		v->fd = -1;
 	}
@@ -152,6 +153,7 @@ static int make_handle(struct vpmc **out, int fd, bool local, bool own)
 	}
 	if (v->page && (own || v->page->tid == (uint32_t)gettid()))
 		v->owner = thread_pointer();
+	vpmc_set_reader(v);
 	add(v);
 	*out = v;
 	return 0;

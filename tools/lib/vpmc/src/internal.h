@@ -21,13 +21,15 @@
 #define SELECT_MODES	(SELECT_USR | SELECT_OS)
 
 /*
- * A handle. What vpmc_read() needs comes first. @owner is the thread pointer of
- * the thread that may read @page inline, or NULL. All but @ring are set before the
- * handle is published, and changed by the child of a fork() alone, which has no
- * other thread.
+ * A handle. What vpmc_read() needs comes first: @reader is @owner, or NULL where
+ * RDPMC is forbidden. @owner is the thread pointer of the thread whose counters
+ * they are, or NULL if that is unknown. All but @reader and @ring is set before
+ * the handle is published, and changed by the child of a fork() alone, which has
+ * no other thread.
  */
 struct vpmc {
 	const struct vpmc_page *page;
+	const void *reader;
 	const void *owner;
 	int fd;
 	bool local;		/* of a thread of this process */
@@ -76,6 +78,18 @@ int vpmc_error_system(struct vpmc_error *error, int err, const char *what);
 
 /* ioctl() with the error as negative number; -ESRCH after fork(). */
 int vpmc_request(const struct vpmc *v, unsigned long request, unsigned long arg);
+
+/*
+ * Whether RDPMC is permitted, as CONTROL and attaching found it. Only then does
+ * vpmc_read() use it.
+ */
+static inline void vpmc_set_reader(struct vpmc *v)
+{
+	const void *reader = v->page && v->page->caps & VPMC_CAP_RDPMC ?
+			     v->owner : NULL;
+
+	__atomic_store_n(&v->reader, reader, __ATOMIC_RELAXED);
+}
 
 /* The handle's ring from now on; what it had before is unmapped. */
 void vpmc_set_ring(struct vpmc *v, struct vpmc_ring *ring, size_t size);

@@ -98,9 +98,14 @@ static int refused(struct vpmc_error *error, int err,
 
 static int control_request(struct vpmc *v, struct vpmc_control *control)
 {
+	int err;
+
 	control->reason = VPMC_REASON_NONE;
 	control->bad_counter = 0;
-	return vpmc_request(v, VPMC_IOC_CONTROL, (unsigned long)control);
+	err = vpmc_request(v, VPMC_IOC_CONTROL, (unsigned long)control);
+	if (!err)
+		vpmc_set_reader(v);
+	return err;
 }
 
 EXPORT int vpmc_program_raw(struct vpmc *v, struct vpmc_control *control,

@@ -51,32 +51,100 @@ read_by_call(const struct vpmc *v, uint64_t *count, unsigned int nr,
 	return i;
 }
 
+/*
+ * What vpmc_read() does not do in its few instructions: another thread's set, one
+ * that RDPMC may not read, one that does not run or has another number of
+ * counters, and a read that was disturbed.
+ */
 static __attribute__((__noinline__, __cold__)) int
-zero_rest(uint64_t *count, unsigned int from, unsigned int nr)
+read_slowly(const struct vpmc *v, uint64_t *count, unsigned int nr,
+	    uint64_t *ticks)
 {
-	zero(count, from, nr);
-	return from;
+	int n;
+
+	if (v->reader != thread_pointer())
+		return read_by_call(v, count, nr, ticks);
+	n = vpmc_try_read(v->page, nr, count, ticks);
+	if (n < 0)
+		return read_by_call(v, count, nr, ticks);
+	zero(count, n, nr);
+	return n;
 }
 
+#ifdef __x86_64__
 /*
- * The sum of another thread's set, one that RDPMC may not read, and one that a
- * debugger never lets be read in one piece: by READ.
+ * All counters of a set that runs, from the last one to the first, @bytes of
+ * counts, at least one: vpmc_count() of each, but with the sign and the sum from
+ * memory. No compiler finds the nine instructions without saving registers.
+ */
+static inline __attribute__((__always_inline__)) void
+count_all(const struct vpmc_page *page, uint64_t *count, uintptr_t bytes)
+{
+	/* or the compiler moves the function's arguments out of the way */
+	register const struct vpmc_page *at_page __asm__("r9") = page;
+	register uintptr_t at __asm__("r11") = bytes;
+
+	__asm__ __volatile__(
+		"1:\n\t"
+		"mov %c[slot]-16(%[page],%[at],2), %%ecx\n\t"
+		"rdpmc\n\t"
+		"shl $32, %%rdx\n\t"
+		"or %%rax, %%rdx\n\t"
+		"xor %c[sign](%[page]), %%rdx\n\t"
+		"add %c[base]-16(%[page],%[at],2), %%rdx\n\t"
+		"mov %%rdx, -8(%[count],%[at])\n\t"
+		"sub $8, %[at]\n\t"
+		"jnz 1b"
+		: [at] "+r" (at)
+		: [page] "r" (at_page), [count] "S" (count),
+		  [slot] "i" (offsetof(struct vpmc_page, slot[0].index)),
+		  [base] "i" (offsetof(struct vpmc_page, slot[0].base)),
+		  [sign] "i" (offsetof(struct vpmc_page, sign))
+		: "rax", "rcx", "rdx", "cc", "memory");
+}
+#else
+static inline void count_all(const struct vpmc_page *page, uint64_t *count,
+			     uintptr_t bytes)
+{
+	uintptr_t i;
+
+	for (i = 0; i < bytes / 8; i++)
+		count[i] = vpmc_count(page, &page->slot[i]);
+}
+#endif
+
+/*
+ * The usual case alone, in few instructions. RDPMC and RDTSC take three of the
+ * nine registers that a function may use without saving them; what read_slowly()
+ * needs beyond the others costs one store, of @saved. Nothing but a generation that
+ * has not moved makes the values a result.
  */
 EXPORT int vpmc_read(const struct vpmc *v, uint64_t *count, unsigned int nr,
 		     uint64_t *ticks)
 {
 	const struct vpmc_page *page = v->page;
-	int n;
+	volatile unsigned int saved = nr;
+	uint64_t generation;
+	uintptr_t bytes;
 
-	if (unlikely(v->owner != thread_pointer()) ||
-	    unlikely(!(page->caps & VPMC_CAP_RDPMC)))
-		return read_by_call(v, count, nr, ticks);
-	n = vpmc_try_read(page, nr, count, ticks);
-	if (unlikely(n < 0))
-		return read_by_call(v, count, nr, ticks);
-	if (unlikely((unsigned int)n < nr))
-		return zero_rest(count, n, nr);
-	return n;
+	if (unlikely(v->reader != thread_pointer()))
+		goto slow;
+	generation = *(const volatile __u64 *)&page->generation;
+	vpmc_barrier();
+	if (unlikely(page->nr_counters != nr) ||
+	    unlikely(page->state != VPMC_STATE_RUNNING))
+		goto slow;
+	bytes = (uintptr_t)nr * 8;
+	if (unlikely(!bytes))
+		goto slow;
+	if (ticks)
+		*ticks = page->tsc_base + vpmc_rdtsc();
+	count_all(page, count, bytes);
+	if (unlikely(page->generation != generation))
+		goto slow;
+	return page->nr_counters;
+slow:
+	return read_slowly(v, count, saved, ticks);
 }
 
 EXPORT int vpmc_ticks_to_ns(const struct vpmc *v, uint64_t ticks, uint64_t *ns)

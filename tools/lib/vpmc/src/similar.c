@@ -123,14 +123,16 @@ static int consider_umask(void *arg, const struct vpmc_umask *u)
 /* In place of the general remedy. */
 static void tell(struct vpmc_error *error)
 {
-	char remedy[sizeof(error->remedy)];
+	char *remedy = error->remedy;
+	size_t size = sizeof(error->remedy);
 	unsigned int i;
-	int length = snprintf(remedy, sizeof(remedy), "near it are");
+	int length = snprintf(remedy, size, "did you mean ");
 
 	for (i = 0; i < error->nr_similar; i++)
-		length += snprintf(remedy + length, sizeof(remedy) - length,
-				   "%s %s", i ? "," : "", error->similar[i]);
-	snprintf(error->remedy, sizeof(error->remedy), "%s", remedy);
+		length += snprintf(remedy + length, size - length, "%s%s",
+				   !i ? "" : i + 1 < error->nr_similar ? ", " :
+				   " or ", error->similar[i]);
+	snprintf(remedy + length, size - length, "?");
 	snprintf(error->text, sizeof(error->text), "%s: %s; %s", error->what,
 		 error->why, remedy);
 }
