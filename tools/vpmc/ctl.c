@@ -187,7 +187,7 @@ int ctl_main(int argc, char **argv)
 	result = vpmc_open_thread(&v, options.tid,
 				  strcmp(options.action, "read") ?
 				  VPMC_OPEN_EXISTING : VPMC_OPEN_READ, &error);
-	if (result == -ENOENT && error.reason != VPMC_WHY_NO_THREAD)
+	if (result == -ENOENT)
 		fail(STATUS_OURS, "thread %d: has no counters; program some, as by vpmc stat --stopped",
 		     options.tid);
 	if (result)
