@@ -126,8 +126,8 @@ struct vpmc_error {
 /**
  * struct vpmc_event - One event of a list
  * @text:	As written in the list, without surrounding blanks.
- * @name:	The same without '@' and '?'; of a name of libpfm4's with the table
- *		in front and all unit masks and attributes.
+ * @name:	The same without a counter and '?'; of a name of libpfm4's with the
+ *		table in front and all unit masks and attributes.
  * @select:	What CONTROL gets as struct vpmc_counter.evtsel.
  * @index:	The counter that is asked for, by its RDPMC index, or VPMC_ANY.
  * @flags:	VPMC_EVENT_* bits. PRESERVE may be set by the caller.
