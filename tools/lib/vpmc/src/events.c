@@ -251,6 +251,9 @@ static int encode(struct element *e)
 		e->event->flags |= VPMC_EVENT_OPTIONAL;
 		body[--length] = '\0';
 	}
+	at = strchr(body, '?');
+	if (at)
+		return wrong(e, VPMC_WHY_SYNTAX, at, "'?' comes once, and last");
 	at = strchr(body, '@');
 	if (at) {
 		reason = take_counter(e, at);

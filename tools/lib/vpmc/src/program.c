@@ -47,7 +47,7 @@ static void say_how_many(struct vpmc_error *error,
 			 const struct vpmc_control *control)
 {
 	struct vpmc_info info;
-	char why[160];
+	char why[160], what[sizeof(error->what)];
 
 	if (control->reason == VPMC_REASON_NO_COUNTER &&
 	    control->bad_counter < control->nr_counters)
@@ -63,8 +63,8 @@ static void say_how_many(struct vpmc_error *error,
 			 __builtin_popcountll(info.fixed_mask));
 	else
 		return;
-	vpmc_error_set(error, -error->errnum, error->reason, error->what, why,
-		       NULL);
+	memcpy(what, error->what, sizeof(what));
+	vpmc_error_set(error, -error->errnum, error->reason, what, why, NULL);
 }
 
 /* @what: names element @control->bad_counter, or is NULL. */
