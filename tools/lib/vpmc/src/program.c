@@ -15,13 +15,32 @@
 
 #define WHOLE_SET	"counting"
 
-/* Reasons that mean: this processor has not got the event. */
-static bool is_missing(unsigned int reason)
+/*
+ * Whether a select is that of a fixed counter, by its number alone, that this
+ * processor has not got: no other counter can count it.
+ */
+static bool is_missing_fixed(uint64_t select)
 {
-	return reason == VPMC_REASON_UNAVAILABLE ||
-	       reason == VPMC_REASON_EXTRA_MSR ||
-	       reason == VPMC_REASON_WRONG_EVENT ||
-	       reason == VPMC_REASON_BAD_INDEX;
+	unsigned int number = ((select >> 8) & 0xff) - 1;
+	struct vpmc_info info;
+
+	return !(select & 0xff) && number < 64 && !vpmc_get_info(&info) &&
+	       info.kind == VPMC_KIND_INTEL && !(info.fixed_mask >> number & 1);
+}
+
+/* CONTROL says that this processor has not got the event. */
+static bool is_missing(const struct vpmc_control *control)
+{
+	switch (control->reason) {
+	case VPMC_REASON_UNAVAILABLE:
+	case VPMC_REASON_EXTRA_MSR:
+	case VPMC_REASON_WRONG_EVENT:
+	case VPMC_REASON_BAD_INDEX:
+		return true;
+	case VPMC_REASON_NO_COUNTER:
+		return is_missing_fixed(control->counter[control->bad_counter].evtsel);
+	}
+	return false;
 }
 
 /* What CONTROL answers when it has not looked at the counters. */
@@ -50,7 +69,10 @@ static void say_how_many(struct vpmc_error *error,
 	char why[160], what[sizeof(error->what)];
 
 	if (control->reason == VPMC_REASON_NO_COUNTER &&
-	    control->bad_counter < control->nr_counters)
+	    is_missing_fixed(control->counter[control->bad_counter].evtsel))
+		snprintf(why, sizeof(why),
+			 "the processor has not got the fixed counter for it");
+	else if (control->reason == VPMC_REASON_NO_COUNTER)
 		snprintf(why, sizeof(why),
 			 "no free counter can count it: of these %u events the first %u fit",
 			 control->nr_counters, control->bad_counter);
@@ -89,7 +111,8 @@ static int refused(struct vpmc_error *error, int err,
 		what = buffer;
 	}
 	vpmc_error_set(error, err, control->reason, what, NULL, NULL);
-	if (err == -ENOSPC)
+	if (control->reason == VPMC_REASON_NO_COUNTER ||
+	    control->reason == VPMC_REASON_TOO_MANY)
 		say_how_many(error, control);
 	if (control->bad_counter < control->nr_counters)
 		error->event = control->bad_counter;
@@ -234,7 +257,7 @@ EXPORT int vpmc_program(struct vpmc *v, struct vpmc_event *events,
 		bad = control.bad_counter < control.nr_counters ?
 		      &events[event_of(events, nr, control.bad_counter)] : NULL;
 		if (!bad || !(bad->flags & VPMC_EVENT_OPTIONAL) ||
-		    !is_missing(control.reason)) {
+		    !is_missing(&control)) {
 			err = refused(error, err, &control,
 				      bad ? bad->text : NULL);
 			if (error && bad) {

@@ -36,6 +36,14 @@ void vpmc_table_unlock(void)
 	pthread_mutex_unlock(&table_lock);
 }
 
+/* "amd64_fam17h_zen1" is what has come of "amd64_fam17h", and both are present. */
+static bool is_more_exact(const char *name, const char *than)
+{
+	size_t length = strlen(than);
+
+	return !strncmp(name, than, length) && name[length] == '_';
+}
+
 /*
  * Under the lock. A kernel with perf has pseudo-PMUs beside the processor's, which
  * know "instructions" by other numbers: those of type CORE alone are asked.
@@ -58,8 +66,8 @@ static void search(void)
 			continue;
 		if (!strcmp(info.name, ARCHITECTURAL))
 			architectural = info;
-		else if (!nr_tables)
-			tables[nr_tables++] = info;
+		else if (!nr_tables || is_more_exact(info.name, tables[0].name))
+			tables[0] = info, nr_tables = 1;
 	}
 	if (architectural.name)
 		tables[nr_tables++] = architectural;

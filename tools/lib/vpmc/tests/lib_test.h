@@ -45,6 +45,16 @@ static inline int write_file(const char *path, const char *text)
 	return err;
 }
 
+/* The same instructions each time, but for the turns. */
+static __attribute__((__noinline__, __unused__)) void
+read_around(const struct vpmc *v, unsigned int nr, uint64_t turns,
+	    uint64_t *before, uint64_t *after)
+{
+	vpmc_read(v, before, nr, NULL);
+	work(turns);
+	vpmc_read(v, after, nr, NULL);
+}
+
 /*
  * What @turns of the loop add to each count, exactly: what two reads have between
  * them anyway is taken out, and reads that were disturbed are repeated. False if
@@ -53,22 +63,18 @@ static inline int write_file(const char *path, const char *text)
 static inline bool counted(const struct vpmc *v, unsigned int nr, uint64_t turns,
 			   uint64_t *difference)
 {
-	uint64_t a[VPMC_MAX_COUNTERS], b[VPMC_MAX_COUNTERS],
-		 c[VPMC_MAX_COUNTERS], generation;
+	uint64_t a[2][VPMC_MAX_COUNTERS], b[2][VPMC_MAX_COUNTERS], generation;
 	const struct vpmc_page *page = vpmc_page(v);
 	unsigned int i, tries;
 
 	for (tries = 0; tries < 1000; tries++) {
 		generation = page->generation;
-		vpmc_read(v, a, nr, NULL);
-		work(1);
-		vpmc_read(v, b, nr, NULL);
-		work(turns + 1);
-		vpmc_read(v, c, nr, NULL);
+		read_around(v, nr, 1, a[0], b[0]);
+		read_around(v, nr, turns + 1, a[1], b[1]);
 		if (*(volatile __u64 *)&page->generation != generation)
 			continue;
 		for (i = 0; i < nr; i++)
-			difference[i] = c[i] - b[i] - (b[i] - a[i]);
+			difference[i] = b[1][i] - a[1][i] - (b[0][i] - a[0][i]);
 		return true;
 	}
 	return false;

@@ -46,7 +46,9 @@ static void count(uint64_t difference[2])
 /* The kernel knows events that this processor has not got: those are marked by it. */
 static int is_known_refusal(const struct vpmc_error *error)
 {
-	return error->reason == VPMC_REASON_UNAVAILABLE ||
+	return (error->reason == VPMC_REASON_NO_COUNTER &&
+		strstr(error->text, "fixed counter")) ||
+	       error->reason == VPMC_REASON_UNAVAILABLE ||
 	       error->reason == VPMC_REASON_EXTRA_MSR ||
 	       error->reason == VPMC_REASON_WRONG_EVENT;
 }
