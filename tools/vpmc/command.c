@@ -4,8 +4,7 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
-#include <errno.h>
-#include <string.h>
+#include <poll.h>
 #include <sys/wait.h>
 
 #include "child.h"
@@ -16,6 +15,10 @@
 static void wait_for(struct child *child, const struct stat_options *options,
 		     struct run *run)
 {
+	/* a revocation can be seen while the thread lives, and not later */
+	struct pollfd fds[] = { { .fd = signal_fd(), .events = POLLIN },
+				{ .fd = vpmc_fd(child->v) } };
+
 	for (;;) {
 		bool over = options->per_thread ?
 			    tracer_step(child->pid, run) :
@@ -23,7 +26,12 @@ static void wait_for(struct child *child, const struct stat_options *options,
 
 		if (over)
 			break;
-		signal_take(child->pid);
+		poll(fds, 2, -1);
+		if (fds[0].revents)
+			signal_take(child->pid);
+		run->revoked |= !!(fds[1].revents & POLLERR);
+		if (fds[1].revents)
+			fds[1].fd = -1;
 	}
 	run->has_status = true;
 }

@@ -20,6 +20,7 @@
 
 struct list {
 	const char *glob;	/* NULL: all */
+	bool names;		/* nothing but the names of what can be counted */
 	struct libscols_table *table;
 	struct vpmc *v;		/* to ask the kernel by; NULL: it cannot be asked */
 	struct vpmc_error error;	/* why not */
@@ -72,11 +73,16 @@ static int tell(void *arg, const struct vpmc_event_info *info)
 		return 0;
 	if (!reason && list->v)
 		reason = ask_kernel(list, info->select);
+	list->found++;
+	if (list->names) {
+		if (!reason)
+			puts(info->name);
+		return 0;
+	}
 	text[0] = info->name;
 	text[1] = reason ? vpmc_reason_name(reason) : "";
 	text[2] = info->description;
 	table_line(list->table, text);
-	list->found++;
 	return 0;
 }
 
@@ -100,18 +106,29 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct list *list = state->input;
 
-	if (key != ARGP_KEY_ARG)
+	switch (key) {
+	case 'n':
+		list->names = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (list->glob)
+			fail(STATUS_OURS, "%s: vpmc list takes one pattern; leave it out",
+			     arg);
+		list->glob = arg;
+		return 0;
+	default:
 		return options_default(key, state);
-	if (list->glob)
-		fail(STATUS_OURS, "%s: vpmc list takes one pattern; leave it out",
-		     arg);
-	list->glob = arg;
-	return 0;
+	}
 }
 
 int list_main(int argc, char **argv)
 {
+	static const struct argp_option option[] = {
+		{ "names", 'n', NULL, 0, "Nothing but the names of what can be counted", 0 },
+		{}
+	};
 	static const struct argp argp = {
+		.options = option,
 		.parser = parse,
 		.args_doc = "[GLOB]",
 		.doc = "Lists the events of this processor, the portable ones first, with their unit masks."
@@ -129,7 +146,8 @@ int list_main(int argc, char **argv)
 	if (!list.found)
 		fail(STATUS_OURS, "%s: no event's name matches it; vpmc list without a pattern lists all",
 		     list.glob);
-	table_print(list.table, stdout);
+	if (!list.names)
+		table_print(list.table, stdout);
 	output_finish();
 	if (!list.v)
 		note("kernel: it was not asked what it refuses: %s: %s; vpmc info tells what is possible",

@@ -116,6 +116,16 @@ static void split(struct plan *plan, const struct group *all)
 	}
 }
 
+/* What -e names. */
+static void append_all(struct group *group, const char *list)
+{
+	unsigned int nr, i;
+	struct vpmc_event *events = parse(list, &nr);
+
+	for (i = 0; i < nr; i++)
+		append(group, &events[i]);
+}
+
 /* The program's own choice, as far as there are events and counters for it. */
 static void append_wanted(struct group *group, const char *list, bool all)
 {
@@ -169,7 +179,7 @@ void plan_make(struct plan *plan, const struct stat_options *options)
 		return;
 	}
 	if (options->events) {
-		all.events = parse(options->events, &all.nr);
+		append_all(&all, options->events);
 	} else if (without_pmu(plan, &info)) {
 		new_group(plan);
 		return;

@@ -13,7 +13,7 @@ _vpmc_events()
 		list=${list##*,}
 		;;
 	esac
-	COMPREPLY=($(compgen -P "$before" -W "none $(vpmc list 2>/dev/null | awk '$2 != "unavailable" && $2 != "extra-msr" { print $1 }')" -- "$list"))
+	COMPREPLY=($(compgen -P "$before" -W "none $(vpmc list --names 2>/dev/null)" -- "$list"))
 	compopt -o nospace
 }
 
@@ -43,7 +43,7 @@ _vpmc()
 		COMPREPLY=($(compgen -W "-j -q --json --quiet --help" -- "$cur"))
 		;;
 	list)
-		COMPREPLY=($(compgen -W "$(vpmc list 2>/dev/null | awk '{ print $1 }') --help" -- "$cur"))
+		COMPREPLY=($(compgen -W "-n --names --help $(vpmc list --names 2>/dev/null)" -- "$cur"))
 		;;
 	ctl)
 		if [[ $prev == -t || $prev == --tid ]]; then
