@@ -17,7 +17,7 @@ PER_SWITCH = ("same-mm-same", "same-mm-other", "other-mm-same", "other-mm-other"
               "same-mm-same-overflow")
 ROUND_TRIP = ("same-mm-unmonitored", "other-mm-unmonitored", "idle", "kthread", "idle-kernel",
               "other-mm-unmonitored-overflow", "idle-overflow")
-READS = ("read-inline", "read-call", "read-ioctl", "read-in-handler", "read-first")
+READS = ("read-inline", "read-inline-any", "read-call", "read-ioctl", "read-in-handler", "read-first")
 CALLS = ("open", *(call + whose for whose in ("", "-other") for call in ("start", "stop", "clear", "read")),
          "start-after-other-mm")
 # These are differences to the same without counters.
@@ -58,6 +58,11 @@ EXPLAINED = {
     for case in ("read-inline", "read-in-handler") for n, most in ((1, 17), (2, 25), (4, 39), (6, 53), (7, 60))
 }
 
+
+# What the library may take: beyond the inline read of any number of counters, and
+# of what open(), CONTROL and mmap() take by hand.
+LIBRARY_READ = 10
+LIBRARY_OPEN = 1.2
 
 # What is flat or linear may be so much dearer with 10,000 threads than with one. A
 # creation is dearer or cheaper by what the memory allocator finds.
@@ -106,7 +111,9 @@ class Cases:
 
     def of(self, guest, case):
         """(n, who, figures) of a case, ours before perf_event's and perfctr's"""
-        raw = {**self.raw[guest], **(self.raw.get("perfctr", {}) if guest == "reads" else {})}
+        raw = dict(self.raw[guest])
+        if guest == "reads":
+            raw.update({**self.raw["library"], **self.raw.get("perfctr", {})})
         found = [(n, who, figures) for (name, n, who), figures in raw.items()
                  if name == case and who != "none"]
         return sorted(found, key=lambda key: (key[0], key[1] != "vpmc", key[1]))
@@ -115,6 +122,16 @@ class Cases:
         for case in cases:
             for n, who, figures in self.of(guest, case):
                 yield row(case, n, who, total(figures), self.budget(case, n, who))
+
+    def library(self):
+        """What the library's calls take beyond what a program writes itself"""
+        reads, library, calls = self.raw["reads"], self.raw["library"], self.raw["calls"]
+        for n, who, figures in self.of("library", "read-call"):
+            yield row("read-call-beyond-inline", n, who, less(figures, reads["read-inline-any", n, who]),
+                      {"instructions": LIBRARY_READ})
+        for n, who, figures in self.of("library", "open-library"):
+            by_hand = total(calls["open", n, who])["instructions"]
+            yield row("open-library", n, who, total(figures), {"instructions": int(by_hand * LIBRARY_OPEN)})
 
     def switches(self):
         for name in (*PER_SWITCH, *ROUND_TRIP):
@@ -185,6 +202,7 @@ class Cases:
 
     def rows(self, kernels):
         yield from self.plain("reads", READS)
+        yield from self.library()
         yield from self.switches()
         if "off" in self.raw:
             yield from self.unmonitored(kernels)

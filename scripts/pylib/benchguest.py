@@ -18,6 +18,7 @@ CPUS = {
 # name: kernel, options of scripts/vm, command
 GUESTS = {
     "reads": ("on", ["--cpus", "1"], "reads"),
+    "library": ("on", ["--cpus", "1"], "library"),
     "switches": ("on", ["--cpus", "1"], "switches monitored"),
     "calls": ("on", ["--cpus", "1"], "calls"),
     "nothing": ("on", ["--cpus", "2"], "switches unmonitored"),
@@ -94,9 +95,9 @@ def run(top, name, cpu, kernels, before):
 
 
 # What is quick: everything that has a budget, without perf_event.
-QUICK = {"skylake": ("reads", "switches", "calls", "nothing", "elsewhere", "off", "hooks")}
+QUICK = {"skylake": ("reads", "library", "switches", "calls", "nothing", "elsewhere", "off", "hooks")}
 # The others are about the kernel, not about its backend.
-ALL = {"skylake": tuple(GUESTS), "amd": ("reads", "switches", "calls")}
+ALL = {"skylake": tuple(GUESTS), "amd": ("reads", "library", "switches", "calls")}
 
 
 def run_all(top, quick, perfctr, kernels):

@@ -12,8 +12,10 @@
  * return, print nothing, install no signal handler and set no errno that means
  * anything. Where a call takes a struct vpmc_error it may be NULL.
  *
- * A handle may be used by any thread, by one at a time where the call changes the
- * handle: vpmc_program(), vpmc_program_raw(), vpmc_map_ring(), vpmc_close().
+ * A handle may be used by several threads at once, but for the calls that change
+ * it: while vpmc_program(), vpmc_program_raw(), vpmc_map_ring() or vpmc_close()
+ * lasts no other call may use the same handle. Two handles on one thread's
+ * counters do not disturb each other.
  *
  * fork() leaves the child no counters: a handle on a thread of the parent's
  * process answers -ESRCH in the child, and its page and ring read as zeros. A

@@ -116,6 +116,22 @@ void vpmc_set_ring(struct vpmc *v, struct vpmc_ring *ring, size_t size)
 	pthread_mutex_unlock(&handles_lock);
 }
 
+void vpmc_take_page(struct vpmc *v)
+{
+	const struct vpmc_page *page = v->page;
+
+	v->reader = NULL;
+	v->running = NOT_RUNNING;
+	v->nr = 0;
+	if (!page)
+		return;
+	v->nr = page->nr_counters;
+	if (v->nr)
+		v->running = (uint64_t)v->nr << 32 | VPMC_STATE_RUNNING;
+	if (page->caps & VPMC_CAP_RDPMC)
+		v->reader = v->owner;
+}
+
 /*
  * Maps the page where that is possible: of a thread of this process. Other
  * errors than a lack of memory leave READ.
@@ -153,7 +169,7 @@ static int make_handle(struct vpmc **out, int fd, bool local, bool own)
 	}
 	if (v->page && (own || v->page->tid == (uint32_t)gettid()))
 		v->owner = thread_pointer();
-	vpmc_set_reader(v);
+	vpmc_take_page(v);
 	add(v);
 	*out = v;
 	return 0;

@@ -22,21 +22,26 @@
 
 /*
  * A handle. What vpmc_read() needs comes first: @reader is @owner, or NULL where
- * RDPMC is forbidden. @owner is the thread pointer of the thread whose counters
- * they are, or NULL if that is unknown. All but @reader and @ring is set before
- * the handle is published, and changed by the child of a fork() alone, which has
- * no other thread.
+ * RDPMC is forbidden; @nr is the number of counters in the set, as far as this
+ * handle knows, and @running what the page has for VPMC_STATE_RUNNING and this
+ * number: state and nr_counters in one. @owner is the thread pointer of the thread
+ * whose counters they are, or NULL if that is unknown.
  */
 struct vpmc {
 	const struct vpmc_page *page;
 	const void *reader;
-	const void *owner;
+	uint64_t running;
+	unsigned int nr;
 	int fd;
+	const void *owner;
 	bool local;		/* of a thread of this process */
 	struct vpmc_ring *ring;
 	size_t ring_size;
 	struct vpmc *next, **link;
 };
+
+/* For no set: another state than any. */
+#define NOT_RUNNING	(~0ULL)
 
 /*
  * The address of the calling thread's control block: no other living thread of
@@ -79,17 +84,8 @@ int vpmc_error_system(struct vpmc_error *error, int err, const char *what);
 /* ioctl() with the error as negative number; -ESRCH after fork(). */
 int vpmc_request(const struct vpmc *v, unsigned long request, unsigned long arg);
 
-/*
- * Whether RDPMC is permitted, as CONTROL and attaching found it. Only then does
- * vpmc_read() use it.
- */
-static inline void vpmc_set_reader(struct vpmc *v)
-{
-	const void *reader = v->page && v->page->caps & VPMC_CAP_RDPMC ?
-			     v->owner : NULL;
-
-	__atomic_store_n(&v->reader, reader, __ATOMIC_RELAXED);
-}
+/* What vpmc_read() may rely on, of the page as opening or CONTROL has left it. */
+void vpmc_take_page(struct vpmc *v);
 
 /* The handle's ring from now on; what it had before is unmapped. */
 void vpmc_set_ring(struct vpmc *v, struct vpmc_ring *ring, size_t size);

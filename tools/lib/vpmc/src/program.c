@@ -127,7 +127,7 @@ static int control_request(struct vpmc *v, struct vpmc_control *control)
 	control->bad_counter = 0;
 	err = vpmc_request(v, VPMC_IOC_CONTROL, (unsigned long)control);
 	if (!err)
-		vpmc_set_reader(v);
+		vpmc_take_page(v);
 	return err;
 }
 

@@ -115,36 +115,30 @@ static inline void count_all(const struct vpmc_page *page, uint64_t *count,
 
 /*
  * The usual case alone, in few instructions. RDPMC and RDTSC take three of the
- * nine registers that a function may use without saving them; what read_slowly()
- * needs beyond the others costs one store, of @saved. Nothing but a generation that
- * has not moved makes the values a result.
+ * nine registers that a function may use without saving them. The state and the
+ * number of counters are compared at once, with what this handle has programmed.
+ * Nothing but a generation that has not moved makes the values a result.
  */
 EXPORT int vpmc_read(const struct vpmc *v, uint64_t *count, unsigned int nr,
 		     uint64_t *ticks)
 {
 	const struct vpmc_page *page = v->page;
-	volatile unsigned int saved = nr;
-	uint64_t generation;
-	uintptr_t bytes;
+	uint64_t generation, running, present;
 
-	if (unlikely(v->reader != thread_pointer()))
-		goto slow;
+	if (unlikely(v->reader != thread_pointer()) || unlikely(v->nr != nr))
+		return read_slowly(v, count, nr, ticks);
 	generation = *(const volatile __u64 *)&page->generation;
 	vpmc_barrier();
-	if (unlikely(page->nr_counters != nr) ||
-	    unlikely(page->state != VPMC_STATE_RUNNING))
-		goto slow;
-	bytes = (uintptr_t)nr * 8;
-	if (unlikely(!bytes))
-		goto slow;
+	running = v->running;
+	__builtin_memcpy(&present, &page->state, sizeof(present));
+	if (unlikely(present != running))
+		return read_slowly(v, count, nr, ticks);
 	if (ticks)
 		*ticks = page->tsc_base + vpmc_rdtsc();
-	count_all(page, count, bytes);
+	count_all(page, count, running >> 29);
 	if (unlikely(page->generation != generation))
-		goto slow;
+		return read_slowly(v, count, v->nr, ticks);
 	return page->nr_counters;
-slow:
-	return read_slowly(v, count, saved, ticks);
 }
 
 EXPORT int vpmc_ticks_to_ns(const struct vpmc *v, uint64_t ticks, uint64_t *ns)
