@@ -137,8 +137,11 @@ static void print_text(const struct about *about)
 		       about->table_description);
 	else
 		printf("events:      libpfm4 has no table for this processor\n");
-	if (about->emulated)
-		printf("emulated:    instructions, cycles, ref-cycles and branches count here; all other events read 0\n");
+	if (about->known && about->emulated && info->kind != VPMC_KIND_TSC)
+		printf("emulated:    %s count here; all other events read 0\n",
+		       info->kind == VPMC_KIND_AMD ?
+		       "instructions, cycles and branches" :
+		       "instructions, cycles, ref-cycles and branches");
 	for (setting = settings; setting->name; setting++)
 		if (setting_read(setting, value, sizeof(value)))
 			printf("%s: %s\n", setting->name, value);

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck disable=SC2154 # known.numbers
 # Without privileges: what is permitted counts, and what is not says what to set.
+# shellcheck source=tools/vpmc/tests/guest-lib.sh
 . /add/guest-lib.sh
 chmod 777 .
 

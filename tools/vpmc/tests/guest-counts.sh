@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck disable=SC2154 # known.numbers
 # What stat counts, to the last digit.
+# shellcheck source=tools/vpmc/tests/guest-lib.sh
 . /add/guest-lib.sh
 
 equal "a program alone" "$KNOWN_ALONE" "$(value instructions -e instructions -- known)"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # Bad input: one line, its status, and nothing is left.
+# shellcheck source=tools/vpmc/tests/guest-lib.sh
 . /add/guest-lib.sh
 
 V='vpmc: '
@@ -93,7 +94,7 @@ mount -t tmpfs -o size=4k full full
 echo before >full/result
 bad "a full disk" 125 "${V}full/result: cannot write it: No space left on device; free some space, or name another file by -o" \
 	vpmc stat -o full/result true
-equal "the file is as it was, and alone" "before result" "$(cat full/result) $(ls -A full)"
+equal "the file is as it was, and alone" "before full/result" "$(cat full/result) $(find full -type f)"
 umount full
 bad "a full device" 125 "${V}/dev/full: cannot write it: No space left on device; free some space, or name another file by -o" \
 	sh -c '[ -e /dev/full ] || mknod /dev/full c 1 7; exec vpmc stat -o /dev/full true'
@@ -102,7 +103,7 @@ bad "a closed pipe" 125 "${V}standard output: cannot write it: Broken pipe; keep
 vpmc stat -j -o new true
 chmod 600 new
 vpmc stat -j -o new true
-equal "a good file is alone, and has the usual mode" "-rw-r--r--" "$(ls -l new | cut -c1-10)$(ls -A | grep vpmc-)"
+equal "a good file is alone, and has the usual mode" "644 " "$(stat -c %a new) $(find . -name '.vpmc-*')"
 
 # what is in the way
 bad "perf has the PMU" 125 "${V}counting: perf has events on the PMU; end perf's measurement, or wait for it" \

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck disable=SC2154 # known.numbers
 # usage: guest-model.sh TABLE		a processor with this table of libpfm4's
+# shellcheck source=tools/vpmc/tests/guest-lib.sh
 . /add/guest-lib.sh
 
 equal "info names the table" "\"table\":\"$1\"" "$(vpmc info -j | grep -o '"table":[^,]*')"
