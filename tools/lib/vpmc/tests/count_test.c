@@ -151,7 +151,7 @@ static void *use_owners_handle(void *arg)
 	uint64_t a[2], b[2], own[2];
 	struct vpmc_event *events;
 	struct vpmc *owners = arg, *v;
-	unsigned int nr;
+	unsigned int nr, tries = 1000;
 	bool good;
 
 	if (vpmc_open(&v, 0, NULL) ||
@@ -163,7 +163,7 @@ static void *use_owners_handle(void *arg)
 		vpmc_read(owners, a, 2, NULL);
 		sched_yield();
 		vpmc_read(owners, b, 2, NULL);
-	} while (a[0] != b[0]);
+	} while (a[0] != b[0] && --tries);
 	work(TURNS);
 	good = vpmc_read(owners, b, 2, NULL) == 2 && a[0] == b[0] &&
 	       a[1] == b[1] && counted(v, 2, TURNS, own) &&

@@ -378,4 +378,31 @@ TEST(texts)
 	EXPECT_STREQ("", vpmc_holder_help(99));
 }
 
+/* This machine has no vpmc, in general: that is what is said then. */
+TEST(kernel_without_vpmc)
+{
+	struct vpmc_info info;
+	struct vpmc *v = (void *)1;
+	int fd = open("/dev/null", O_RDONLY);
+
+	if (!access("/proc/self/perfctr", F_OK))
+		SKIP(return, "this kernel has vpmc");
+	memset(&info, 0xff, sizeof(info));
+	EXPECT_EQ(-ENOSYS, vpmc_get_info(&info));
+	EXPECT_EQ(0, info.size);
+	EXPECT_EQ(0, info.name[0]);
+	EXPECT_EQ(-ENOSYS, vpmc_open(&v, 0, &error));
+	EXPECT_EQ(NULL, v);
+	EXPECT_EQ(ENOSYS, error.errnum);
+	EXPECT_EQ(VPMC_WHY_NO_KERNEL, error.reason);
+	EXPECT_STREQ("this thread's counters: this kernel has no vpmc, or /proc is not mounted; boot a kernel with CONFIG_VPMC=y",
+		     error.text);
+	EXPECT_EQ(-ENOSYS, vpmc_open_thread(&v, 1, 0, &error));
+	EXPECT_EQ(-ENOTTY, vpmc_open_fd(&v, fd, &error));
+	close(fd);
+	EXPECT_EQ(-ENOSYS, vpmc_check(&error));
+	EXPECT_EQ(VPMC_WHY_NO_KERNEL, error.reason);
+	EXPECT_EQ(-ENOSYS, vpmc_check(NULL));
+}
+
 TEST_HARNESS_MAIN
