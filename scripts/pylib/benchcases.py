@@ -63,6 +63,8 @@ EXPLAINED = {
 # of what open(), CONTROL and mmap() take by hand.
 LIBRARY_READ = 10
 LIBRARY_OPEN = 1.2
+# vpmc stat: at most this part of what perf stat takes
+COMMAND_OF_PERF = 3
 
 # What is flat or linear may be so much dearer with 10,000 threads than with one. A
 # creation is dearer or cheaper by what the memory allocator finds.
@@ -132,6 +134,14 @@ class Cases:
         for n, who, figures in self.of("library", "open-library"):
             by_hand = total(calls["open", n, who])["instructions"]
             yield row("open-library", n, who, total(figures), {"instructions": int(by_hand * LIBRARY_OPEN)})
+
+    def command(self):
+        """vpmc stat and perf stat of a program that does nothing"""
+        rows_ = self.of("command", "command-stat")
+        perf = next(total(figures)["instructions"] for _, who, figures in rows_ if who == "perf")
+        for n, who, figures in rows_:
+            budget = {"instructions": perf // COMMAND_OF_PERF} if who == "vpmc" else None
+            yield row("command-stat", n, who, total(figures), budget)
 
     def switches(self):
         for name in (*PER_SWITCH, *ROUND_TRIP):
@@ -214,6 +224,7 @@ class Cases:
                 record = less(self.raw["overflow"]["overflow-recorded", n, who], figures)
                 yield row("overflow-record", n, who, record)
             yield from self.program()
+            yield from self.command()
             yield from self.growth()
 
 

@@ -15,6 +15,9 @@ CPUS = {
     "amd": ["--cpu", "EPYC,pmu=on", "--append", "msr.allow_writes=on"],
 }
 
+# Debian's linux-perf
+PERF = "/usr/bin/perf"
+
 # name: kernel, options of scripts/vm, command
 GUESTS = {
     "reads": ("on", ["--cpus", "1"], "reads"),
@@ -28,6 +31,7 @@ GUESTS = {
     "perfctr": ("on", ["--cpus", "1"], "perfctr"),
     "overflow": ("on", ["--cpus", "1"], "overflow"),
     "program": ("on", ["--cpus", "1"], "program"),
+    "command": ("on", ["--cpus", "1", "--mem", "1024", "--add", PERF], "command"),
     "growth": ("on", ["--cpus", "1", "--mem", "4096"],
                "growth threads 1; for n in 100 10000; do /add/growth threads $n; done; "
                "for n in 1 100 10000; do /add/growth processes $n; done"),
@@ -57,6 +61,10 @@ def papi(top):
 
 def build(top, source):
     """libperf comes from the patched tree, which is locked meanwhile."""
+    tools = subprocess.run([os.path.join(top, "scripts/build-tools")], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                           check=False, timeout=600)
+    if tools.returncode:
+        raise Failed("the vpmc command does not build")
     make = ["make", "-s", "-C", os.path.join(top, "tools/testing/vpmc-bench"),
             "OUT=" + os.path.dirname(programs(top)), *(["PAPI=" + source] if source else [])]
     run = subprocess.run([os.path.join(top, "scripts/prepare-tree"), "--", "sh", "-c", '"$@" TREE="$PWD"', "sh", *make],
