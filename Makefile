@@ -2,7 +2,7 @@
 # A thin front: every target is a command of scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo check test test-debug test-mutants test-all bench bisect tree shell prune dist
+.PHONY: help deps build tools deb demo check test test-debug test-mutants test-all bench bisect tree shell prune dist
 
 # a sub-make of somebody else's build must not hand us its options
 unexport MAKEFLAGS MAKELEVEL
@@ -20,6 +20,8 @@ help:
 #: make bisect      build and boot the kernel with each prefix of the series
 #: make test-all    make test, all of these, 32-bit kernel and programs
 #: make build       kernel and emulator only
+#: make tools       libvpmc and the vpmc command, for guests and in build/tools
+#: make deb         Debian packages of them, in build/deb
 #: make shell       an interactive guest
 #: make tree        a kernel tree in build/linux, to edit the patches with quilt
 #: make deps        list and install the packages that are missing (as root)
@@ -34,6 +36,14 @@ deps:
 
 build:
 	@scripts/setup
+
+tools:
+	@scripts/deps --for tools
+	@scripts/build-tools
+
+deb:
+	@scripts/deps --for deb
+	@scripts/build-deb
 
 demo:
 	@scripts/setup --estimate demo

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The counters of the calling thread: programmed once, then read with RDPMC. */
+/* The counters of the calling thread: programmed by libvpmc, then read with RDPMC. */
 #ifndef COUNTERS_H
 #define COUNTERS_H
 
 #include <stdint.h>
 #include <x86intrin.h>
-#include <linux/vpmc.h>
+#include <vpmc.h>
 
 enum { INSTRUCTIONS, CYCLES, BRANCHES, NR_EVENTS };
 
 struct counters {
-	int fd;
+	struct vpmc *v;
 	const volatile struct vpmc_page *page;
 };
 

@@ -17,7 +17,7 @@ PER_SWITCH = ("same-mm-same", "same-mm-other", "other-mm-same", "other-mm-other"
               "same-mm-same-overflow")
 ROUND_TRIP = ("same-mm-unmonitored", "other-mm-unmonitored", "idle", "kthread", "idle-kernel",
               "other-mm-unmonitored-overflow", "idle-overflow")
-READS = ("read-inline", "read-call", "read-ioctl", "read-in-handler", "read-first")
+READS = ("read-inline", "read-inline-any", "read-call", "read-ioctl", "read-in-handler", "read-first")
 CALLS = ("open", *(call + whose for whose in ("", "-other") for call in ("start", "stop", "clear", "read")),
          "start-after-other-mm")
 # These are differences to the same without counters.
@@ -68,6 +68,13 @@ EXPLAINED = {("open", 4): ({"instructions": 13000}, OPEN)}
 # READ of a family, for each living descendant
 READ_EACH = 150
 
+# What the library may take: beyond the inline read of any number of counters, and
+# of what open(), CONTROL and mmap() take by hand.
+LIBRARY_READ = 10
+LIBRARY_OPEN = 1.2
+# vpmc stat: at most this part of what perf stat takes
+COMMAND_OF_PERF = 3
+
 # What is flat or linear may be so much dearer with 10,000 threads than with one. A
 # creation is dearer or cheaper by what the memory allocator finds.
 FLAT = {"switch": 1, "create-exit": 1.5, "attach": 1.1, "read-tree": 1.1}
@@ -115,7 +122,9 @@ class Cases:
 
     def of(self, guest, case):
         """(n, who, figures) of a case, ours before perf_event's and perfctr's"""
-        raw = {**self.raw[guest], **(self.raw.get("perfctr", {}) if guest == "reads" else {})}
+        raw = dict(self.raw[guest])
+        if guest == "reads":
+            raw.update({**self.raw["library"], **self.raw.get("perfctr", {})})
         found = [(n, who, figures) for (name, n, who), figures in raw.items()
                  if name == case and who != "none"]
         return sorted(found, key=lambda key: (key[0], key[1] != "vpmc", key[1]))
@@ -124,6 +133,24 @@ class Cases:
         for case in cases:
             for n, who, figures in self.of(guest, case):
                 yield row(case, n, who, total(figures), self.budget(case, n, who))
+
+    def library(self):
+        """What the library's calls take beyond what a program writes itself"""
+        reads, library, calls = self.raw["reads"], self.raw["library"], self.raw["calls"]
+        for n, who, figures in self.of("library", "read-call"):
+            yield row("read-call-beyond-inline", n, who, less(figures, reads["read-inline-any", n, who]),
+                      {"instructions": LIBRARY_READ})
+        for n, who, figures in self.of("library", "open-library"):
+            by_hand = total(calls["open", n, who])["instructions"]
+            yield row("open-library", n, who, total(figures), {"instructions": int(by_hand * LIBRARY_OPEN)})
+
+    def command(self):
+        """vpmc stat and perf stat of a program that does nothing"""
+        rows_ = self.of("command", "command-stat")
+        perf = next(total(figures)["instructions"] for _, who, figures in rows_ if who == "perf")
+        for n, who, figures in rows_:
+            budget = {"instructions": perf // COMMAND_OF_PERF} if who == "vpmc" else None
+            yield row("command-stat", n, who, total(figures), budget)
 
     def switches(self):
         for name in (*PER_SWITCH, *ROUND_TRIP):
@@ -196,6 +223,7 @@ class Cases:
 
     def rows(self, kernels):
         yield from self.plain("reads", READS)
+        yield from self.library()
         yield from self.switches()
         if "off" in self.raw:
             yield from self.unmonitored(kernels)
@@ -208,6 +236,7 @@ class Cases:
                 record = less(self.raw["overflow"]["overflow-recorded", n, who], figures)
                 yield row("overflow-record", n, who, record)
             yield from self.program()
+            yield from self.command()
             yield from self.growth()
 
 

@@ -15,9 +15,13 @@ CPUS = {
     "amd": ["--cpu", "EPYC,pmu=on", "--append", "msr.allow_writes=on"],
 }
 
+# Debian's linux-perf
+PERF = "/usr/bin/perf"
+
 # name: kernel, options of scripts/vm, command
 GUESTS = {
     "reads": ("on", ["--cpus", "1"], "reads"),
+    "library": ("on", ["--cpus", "1"], "library"),
     "switches": ("on", ["--cpus", "1"], "switches monitored"),
     "calls": ("on", ["--cpus", "1"], "calls"),
     "nothing": ("on", ["--cpus", "2"], "switches unmonitored"),
@@ -27,6 +31,7 @@ GUESTS = {
     "perfctr": ("on", ["--cpus", "1"], "perfctr"),
     "overflow": ("on", ["--cpus", "1"], "overflow"),
     "program": ("on", ["--cpus", "1"], "program"),
+    "command": ("on", ["--cpus", "1", "--mem", "1024", "--add", PERF], "command"),
     "growth": ("on", ["--cpus", "1", "--mem", "4096"],
                "growth threads 1; for n in 100 10000; do /add/growth threads $n; done; "
                "for n in 1 100 10000; do /add/growth processes $n; done"),
@@ -56,6 +61,13 @@ def papi(top):
 
 def build(top, source):
     """libperf comes from the patched tree, which is locked meanwhile."""
+    log = os.path.join(top, "build/log/bench-tools.log")
+    os.makedirs(os.path.dirname(log), exist_ok=True)
+    status, lines = progress.run(log, os.path.join(top, "scripts/build-tools"))
+    if status:
+        raise Failed("the vpmc command does not build:\
+" + "\
+".join(lines))
     make = ["make", "-C", os.path.join(top, "tools/testing/vpmc-bench"),
             "OUT=" + os.path.dirname(programs(top)), *(["PAPI=" + source] if source else [])]
     log = os.path.join(top, "build/log/bench-build.log")
@@ -95,9 +107,9 @@ def run(top, name, cpu, kernels, before):
 
 
 # What is quick: everything that has a budget, without perf_event.
-QUICK = {"skylake": ("reads", "switches", "calls", "nothing", "elsewhere", "off", "hooks")}
+QUICK = {"skylake": ("reads", "library", "switches", "calls", "nothing", "elsewhere", "off", "hooks")}
 # The others are about the kernel, not about its backend.
-ALL = {"skylake": tuple(GUESTS), "amd": ("reads", "switches", "calls")}
+ALL = {"skylake": tuple(GUESTS), "amd": ("reads", "library", "switches", "calls")}
 
 
 def run_all(top, quick, perfctr, kernels):

@@ -16,7 +16,7 @@ def budget(row):
 
 
 def number(value):
-    return f"{value:g}"
+    return f"{value:g}" if value < 1e6 else f"{value:.0f}"
 
 
 def cells(row, ratio):

@@ -9,6 +9,7 @@ from .guest import Guest, Refused
 from .machine import Terminal
 
 GUEST_INIT = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "guest-init")
+TOOLS = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(GUEST_INIT))), "build", "tools", "bin")
 INLINE_STDIN = 64 << 20     # a longer standard input is streamed
 
 
@@ -45,6 +46,7 @@ class Boot:
         archive = cpio.Archive(path)
         guest = Guest(archive)
         guest.base(GUEST_INIT)
+        guest.tools(TOOLS)
         for directory in self.options.add:
             guest.add(directory)
         if self.options.add_kernel:

@@ -70,6 +70,7 @@ class Guest:
     def __init__(self, archive):
         self.archive = archive
         self.applets = set()
+        self.built = set()
 
     def base(self, init):
         if not os.path.exists(BUSYBOX):
@@ -108,6 +109,14 @@ class Guest:
     def _found_by_default(library):
         return any(re.match(re.escape(d) + r"(/[a-z0-9_]+-linux-[a-z0-9]+)?/[^/]*$", library)
                    for d in DEFAULT_LIBRARIES)
+
+    def tools(self, directory):
+        """The project's own programs, if they are built; not for a 32-bit kernel."""
+        if not os.path.isdir(directory) or "VPMC_BUSYBOX" in os.environ:
+            return
+        for name in sorted(os.listdir(directory)):
+            self.program("bin/" + name, os.path.join(directory, name))
+            self.built.add(name)
 
     def add(self, top):
         """A directory of the host, or a file, becomes part of /add."""
@@ -166,7 +175,7 @@ class Guest:
             else:
                 raise Refused(f"{name}: neither in the guest nor on this machine", 127)
             name = inside
-        elif not self.archive.has("add/" + name) and name not in self.applets | {"busybox"}:
+        elif not self.archive.has("add/" + name) and name not in self.applets | self.built | {"busybox"}:
             here = shutil.which(name)
             hint = f"; give its path to take it along: {here}" if here else \
                 ": no busybox applet, and not among the files that --add brings"

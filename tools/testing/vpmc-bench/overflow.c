@@ -71,7 +71,7 @@ static void measure(enum who who, unsigned int n)
 	int i;
 
 	if (who == VPMC) {
-		c.fd[0] = vpmc_open();
+		c.fd[0] = perfctr_open();
 		vpmc_program(&c, n, (struct vpmc_control){ .signal = SIGUSR1 });
 	} else {
 		perf_program(&c, n);
@@ -121,7 +121,7 @@ static void open_recorder(struct counters *c, bool recorded)
 	unsigned int i;
 
 	if (c->who == VPMC) {
-		c->fd[0] = vpmc_open();
+		c->fd[0] = perfctr_open();
 		c->map[0] = map_page(c->fd[0]);
 		vpmc_program(c, c->n, control);
 		if (ioctl(c->fd[0], VPMC_IOC_START, 0))

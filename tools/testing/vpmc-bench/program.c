@@ -47,7 +47,7 @@ static void set_for_exec(unsigned int n)
 					    MODE_USER;
 		control.counter[i].index = events[i].index;
 	}
-	if (ioctl(vpmc_open(), VPMC_IOC_CONTROL, &control))
+	if (ioctl(perfctr_open(), VPMC_IOC_CONTROL, &control))
 		err(1, "CONTROL for execve()");
 }
 

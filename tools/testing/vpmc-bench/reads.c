@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Costs of reading one's own counters and the TSC: inline for a known number,
- * out of line for any, in a signal handler, and for the first time.
+ * Costs of reading one's own counters and the TSC: inline for a known number and
+ * for any, in a signal handler, and for the first time.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -10,10 +10,10 @@
 
 #include <internal/mmap.h>
 #include <perf/evsel.h>
+#include <vpmc-read.h>
 
 #include "cost.h"
 #include "who.h"
-#include "reads.h"
 
 /* Where all values of a read go. */
 uint64_t count[MAX_N + 1], ticks;
@@ -45,7 +45,7 @@ INLINE(4)
 INLINE(6)
 INLINE(7)
 
-static void call_any(void)
+static void inline_any(void)
 {
 	const struct vpmc_page *page = counters.map[0];
 	uint64_t *to = count, *time = &ticks;
@@ -53,7 +53,7 @@ static void call_any(void)
 	HIDE(page);
 	HIDE(to);
 	HIDE(time);
-	COST_OF(&cost, read_call(page, to, time));
+	COST_OF(&cost, vpmc_read_page(page, to, time));
 }
 
 /* libperf's own function, once for each event. */
@@ -149,7 +149,7 @@ static void vpmc_reads(unsigned int n)
 {
 	counters_open(&counters, VPMC, n, &what_user);
 	measure("read-inline", inline_of[n]);
-	measure("read-call", call_any);
+	measure("read-inline-any", inline_any);
 	measure("read-ioctl", vpmc_read_ioctl);
 	measure_in_handler(inline_of[n]);
 	counters_close(&counters);

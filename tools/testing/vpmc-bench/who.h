@@ -89,7 +89,7 @@ static inline enum who last_who(void)
 	return getenv("BENCH_NO_PERF") ? VPMC : PERF;
 }
 
-static inline int vpmc_open(void)
+static inline int perfctr_open(void)
 {
 	int fd = open("/proc/self/perfctr", O_RDWR | O_CREAT, 0);
 
@@ -181,7 +181,7 @@ static inline void counters_open(struct counters *c, enum who who,
 	case NOBODY:
 		break;
 	case VPMC:
-		c->fd[0] = vpmc_open();
+		c->fd[0] = perfctr_open();
 		vpmc_control(c->fd[0], n, what);
 		c->map[0] = map_page(c->fd[0]);
 		break;

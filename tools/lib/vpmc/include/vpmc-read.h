@@ -5,7 +5,7 @@
  * Copyright (C) 2026 vpmc developers
  *
  * Copy this file, or include it after installing <linux/vpmc.h>. It needs
- * nothing else and makes no system call.
+ * nothing else, and makes no system call but in vpmc_read_bounded().
  *
  * RDPMC raises SIGSEGV where it is forbidden (the file "rdpmc" in
  * /sys/bus/event_source/devices/cpu is 0): look whether the page's caps have
@@ -14,7 +14,9 @@
 #ifndef VPMC_READ_H
 #define VPMC_READ_H
 
+#include <errno.h>
 #include <stdint.h>
+#include <sys/ioctl.h>
 #include <linux/vpmc.h>
 
 #if !defined(__x86_64__) && !defined(__i386__)
@@ -209,6 +211,115 @@ static inline void vpmc_read_8(const struct vpmc_page *page, uint64_t count[8],
 			       uint64_t *ticks)
 {
 	vpmc_read_n(page, 8, count, ticks);
+}
+
+/*
+ * How often vpmc_try_read() begins anew. Twice in a row is rare already: the
+ * thread must have lost the CPU, or a counter have come to its end, within these
+ * few instructions. A debugger that steps through the loop takes the CPU away at
+ * each instruction, and no read would ever be undisturbed.
+ */
+#define VPMC_READ_TRIES	16
+
+/**
+ * vpmc_try_read() - Read all counters and the run time, in so many tries
+ * @page:	The calling thread's own page.
+ * @nr:		Number of elements of @count.
+ * @count:	Receives the 64-bit counts, as many as the set has; anything on
+ *		error.
+ * @ticks:	Receives the thread's run time in TSC ticks; may be NULL.
+ *
+ * Return: The number of counters in the set; or -ENOSPC: it is more than @nr;
+ * -EAGAIN: none of VPMC_READ_TRIES reads was undisturbed.
+ */
+static inline int vpmc_try_read(const struct vpmc_page *page, unsigned int nr,
+				uint64_t *count, uint64_t *ticks)
+{
+	unsigned int tries = VPMC_READ_TRIES, n, i;
+	uint64_t generation;
+
+	do {
+		generation = *(const volatile __u64 *)&page->generation;
+		vpmc_barrier();
+		n = *(const volatile __u32 *)&page->nr_counters;
+		if (__builtin_expect(n > nr, 0))
+			return -ENOSPC;
+		if (__builtin_expect(page->state == VPMC_STATE_RUNNING, 1)) {
+			if (ticks)
+				*ticks = page->tsc_base + vpmc_rdtsc();
+			for (i = 0; i < n; i++)
+				count[i] = vpmc_count(page, &page->slot[i]);
+		} else {
+			if (ticks)
+				*ticks = page->tsc_base;
+			for (i = 0; i < n; i++)
+				count[i] = page->slot[i].base;
+		}
+		vpmc_barrier();
+		if (__builtin_expect(page->generation == generation, 1))
+			return n;
+	} while (--tries);
+	return -EAGAIN;
+}
+
+/**
+ * vpmc_read_bounded() - Read all counters and the run time, under a debugger too
+ * @page:	The calling thread's own page.
+ * @fd:		A descriptor of the same counters.
+ * @nr:		Number of elements of @count.
+ * @count:	Receives the 64-bit counts, as many as the set has; anything on
+ *		error.
+ * @ticks:	Receives the thread's run time in TSC ticks; may be NULL.
+ *
+ * After VPMC_READ_TRIES disturbed tries the kernel is asked, by VPMC_IOC_READ: a
+ * system call is one step of a debugger.
+ *
+ * Return: The number of counters in the set; or -ENOSPC: it is more than @nr;
+ * another negative error number: what VPMC_IOC_READ gave.
+ */
+static inline int vpmc_read_bounded(const struct vpmc_page *page, int fd,
+				    unsigned int nr, uint64_t *count,
+				    uint64_t *ticks)
+{
+	int n = vpmc_try_read(page, nr, count, ticks);
+	struct vpmc_read sums;
+	unsigned int i;
+
+	if (__builtin_expect(n != -EAGAIN, 1))
+		return n;
+	__builtin_memset(&sums, 0, sizeof(sums));
+	sums.size = sizeof(sums);
+	if (ioctl(fd, VPMC_IOC_READ, &sums) < 0)
+		return -errno;
+	if (sums.nr_counters > nr)
+		return -ENOSPC;
+	if (ticks)
+		*ticks = sums.ticks;
+	for (i = 0; i < sums.nr_counters; i++)
+		count[i] = sums.sum[i];
+	return i;
+}
+
+/**
+ * vpmc_page_ns() - From TSC ticks to nanoseconds
+ * @page:	Any page whose caps have VPMC_CAP_TIME.
+ * @ticks:	The ticks.
+ *
+ * Return: The nanoseconds; 0 without VPMC_CAP_TIME.
+ */
+static inline uint64_t vpmc_page_ns(const struct vpmc_page *page,
+				    uint64_t ticks)
+{
+	uint64_t low = (ticks & 0xffffffff) * page->time_mult;
+	uint64_t high = (ticks >> 32) * page->time_mult;
+	unsigned int shift = page->time_shift;
+
+	/* the product of 96 bits, in two halves of 64 that overlap by 32 */
+	high += low >> 32;
+	low &= 0xffffffff;
+	if (shift >= 32)
+		return high >> (shift - 32);
+	return (high << (32 - shift)) | (low >> shift);
 }
 
 #endif /* VPMC_READ_H */

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+/* C++: what a scope executes, by an object that lives as long. */
+#include <cstdio>
+#include <stdexcept>
+#include <vpmc.h>
+
+class Counters {
+public:
+	explicit Counters(const char *list)
+	{
+		struct vpmc_error error;
+
+		if (vpmc_parse_events(list, &events, &nr, &error))
+			throw std::runtime_error(error.text);
+		if (vpmc_open(&v, 0, &error) ||
+		    vpmc_program(v, events, nr, 0, &error) < 0) {
+			vpmc_close(v);
+			vpmc_free_events(events);
+			throw std::runtime_error(error.text);
+		}
+	}
+	Counters(const Counters &) = delete;
+	Counters &operator=(const Counters &) = delete;
+	~Counters()
+	{
+		vpmc_close(v);
+		vpmc_free_events(events);
+	}
+	uint64_t first() const { return vpmc_read_1(vpmc_page(v)); }
+
+private:
+	struct vpmc *v = nullptr;
+	struct vpmc_event *events = nullptr;
+	unsigned int nr = 0;
+};
+
+class Scope {
+public:
+	Scope(const Counters &counters, const char *name)
+		: counters(counters), name(name), begin(counters.first()) {}
+	~Scope()
+	{
+		const uint64_t end = counters.first();
+
+		std::printf("%s: %llu instructions\n", name,
+			    static_cast<unsigned long long>(end - begin));
+	}
+
+private:
+	const Counters &counters;
+	const char *name;
+	uint64_t begin;
+};
+
+int main()
+{
+	try {
+		const Counters counters("instructions");
+		const Scope scope(counters, "a million turns");
+
+		for (int i = 0; i < 1000000; i++)
+			__asm__ __volatile__("");
+	} catch (const std::exception &e) {
+		std::fprintf(stderr, "scope: %s\n", e.what());
+		return 1;
+	}
+}

@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * libvpmc: every thread's own hardware performance counters.
+ *
+ * Copyright (C) 2026 vpmc developers
+ *
+ * vpmc(7) tells how the calls go together. vpmc-read.h and vpmc-ring.h, which
+ * come with this header, read a page and a ring inline.
+ *
+ * All calls but those that return a pointer, a text or nothing return 0 or more,
+ * or a negative error number. They define all their out-parameters on every
+ * return, print nothing, install no signal handler and set no errno that means
+ * anything. Where a call takes a struct vpmc_error it may be NULL.
+ *
+ * A handle may be used by several threads at once, but for the calls that change
+ * it: while vpmc_program(), vpmc_program_raw(), vpmc_map_ring() or vpmc_close()
+ * lasts no other call may use the same handle. Two handles on one thread's
+ * counters do not disturb each other.
+ *
+ * fork() leaves the child no counters: a handle on a thread of the parent's
+ * process answers -ESRCH in the child, and its page and ring read as zeros. A
+ * handle on another process means the same thread in the child.
+ */
+#ifndef VPMC_H
+#define VPMC_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <linux/vpmc.h>
+#include "vpmc-read.h"
+#include "vpmc-ring.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A thread's counters, as this process holds them. */
+struct vpmc;
+
+/**
+ * enum vpmc_why - Reasons of the library's own
+ * @VPMC_WHY_SYNTAX:		The event list is not written as vpmc(7) says.
+ * @VPMC_WHY_EMPTY:		The list, or one element of it, is empty.
+ * @VPMC_WHY_UNKNOWN:		No event of this processor has that name.
+ * @VPMC_WHY_NOT_PORTABLE:	This processor lacks that portable event.
+ * @VPMC_WHY_NO_TABLE:		libpfm4 has no table of events for this processor.
+ * @VPMC_WHY_ATTRIBUTE:		The event has no such unit mask or attribute.
+ * @VPMC_WHY_REFUSED_ATTRIBUTE:	The kernel does not permit that attribute.
+ * @VPMC_WHY_DOUBLED:		An event is in the list twice.
+ * @VPMC_WHY_CONFLICT:		Two events want one counter.
+ * @VPMC_WHY_NO_KERNEL:		The kernel has no vpmc, or /proc is not mounted.
+ * @VPMC_WHY_OFF:		vpmc is switched off on the kernel's command line.
+ * @VPMC_WHY_NO_THREAD:		There is no such thread, or it has ended.
+ * @VPMC_WHY_NO_ACCESS:		The caller may not open that thread's counters.
+ * @VPMC_WHY_KERNEL_THREAD:	It is a thread of the kernel.
+ * @VPMC_WHY_EXISTS:		The thread has a set already.
+ * @VPMC_WHY_SYSTEM:		A system call failed otherwise; the error number
+ *				tells.
+ * @VPMC_WHY_UMASK:		The event counts nothing without a unit mask.
+ *
+ * They continue enum vpmc_reason, and are used where that one is.
+ */
+enum vpmc_why {
+	VPMC_WHY_SYNTAX			= 0x1000,
+	VPMC_WHY_EMPTY			= 0x1001,
+	VPMC_WHY_UNKNOWN		= 0x1002,
+	VPMC_WHY_NOT_PORTABLE		= 0x1003,
+	VPMC_WHY_NO_TABLE		= 0x1004,
+	VPMC_WHY_ATTRIBUTE		= 0x1005,
+	VPMC_WHY_REFUSED_ATTRIBUTE	= 0x1006,
+	VPMC_WHY_DOUBLED		= 0x1007,
+	VPMC_WHY_CONFLICT		= 0x1008,
+	VPMC_WHY_NO_KERNEL		= 0x1009,
+	VPMC_WHY_OFF			= 0x100a,
+	VPMC_WHY_NO_THREAD		= 0x100b,
+	VPMC_WHY_NO_ACCESS		= 0x100c,
+	VPMC_WHY_KERNEL_THREAD		= 0x100d,
+	VPMC_WHY_EXISTS			= 0x100e,
+	VPMC_WHY_SYSTEM			= 0x100f,
+	VPMC_WHY_UMASK			= 0x1010,
+};
+
+/* How many near names a struct vpmc_error has at most, and their length. */
+#define VPMC_SIMILAR	3
+#define VPMC_NAME_SIZE	64
+
+/**
+ * struct vpmc_error - What went wrong, for programs and for people
+ * @errnum:	Error number, positive; 0: nothing went wrong.
+ * @reason:	enum vpmc_reason or enum vpmc_why; VPMC_REASON_NONE with @errnum 0.
+ * @event:	Number of the event in the list or array that was passed, counted
+ *		from 0; -1: none in particular.
+ * @position:	Where in the text of the list it is, in bytes from its beginning;
+ *		-1: there is no text.
+ * @nr_similar:	How many elements of @similar are used.
+ * @reserved:	Zero.
+ * @what:	What was wrong: the event as written, or what was to be done.
+ * @why:	Why, in a few words.
+ * @remedy:	What helps; empty if nothing does.
+ * @text:	The finished sentence, "WHAT: WHY; REMEDY".
+ * @similar:	Names that come near an unknown one, the nearest first; @remedy
+ *		has them, too.
+ *
+ * All strings end with a NUL and have no newline.
+ */
+struct vpmc_error {
+	int	errnum;
+	unsigned int reason;
+	int	event;
+	int	position;
+	unsigned int nr_similar;
+	unsigned int reserved[3];
+	char	what[160];
+	char	why[160];
+	char	remedy[256];
+	char	text[600];
+	char	similar[VPMC_SIMILAR][VPMC_NAME_SIZE];
+};
+
+/* struct vpmc_event.flags */
+#define VPMC_EVENT_OPTIONAL	(1U << 0)  /* '?': may be left out */
+#define VPMC_EVENT_LEFT_OUT	(1U << 1)  /* was left out: @reason tells why */
+#define VPMC_EVENT_PORTABLE	(1U << 2)  /* one of the seven portable names */
+#define VPMC_EVENT_RAW		(1U << 3)  /* written as a number */
+#define VPMC_EVENT_PRESERVE	(1U << 4)  /* go on from the sum at this place */
+
+/**
+ * struct vpmc_event - One event of a list
+ * @text:	As written in the list, without surrounding blanks.
+ * @name:	The same without a counter and '?'; of a name of libpfm4's with the
+ *		table in front and all unit masks and attributes.
+ * @select:	What CONTROL gets as struct vpmc_counter.evtsel.
+ * @index:	The counter that is asked for, by its RDPMC index, or VPMC_ANY.
+ * @flags:	VPMC_EVENT_* bits. PRESERVE may be set by the caller.
+ * @period:	The caller may set a period before vpmc_program(); 0: none.
+ * @reason:	Why it was left out: enum vpmc_reason or enum vpmc_why.
+ * @element:	After vpmc_program(): its element among the counts; -1: left out.
+ * @counter:	After vpmc_program(): RDPMC index of the counter that counts it.
+ * @position:	Where in the text of the list it begins, in bytes.
+ * @reserved:	Zero.
+ */
+struct vpmc_event {
+	const char *text;
+	const char *name;
+	uint64_t select;
+	uint32_t index;
+	uint32_t flags;
+	uint64_t period;
+	uint32_t reason;
+	int32_t	element;
+	uint32_t counter;
+	uint32_t position;
+	uint64_t reserved[2];
+};
+
+/* struct vpmc_event_info.flags */
+#define VPMC_INFO_PORTABLE	(1U << 0)  /* one of the seven portable names */
+#define VPMC_INFO_UMASK		(1U << 1)  /* one unit mask of an event */
+#define VPMC_INFO_DEFAULT	(1U << 2)  /* the one taken if none is named */
+
+/**
+ * struct vpmc_event_info - One line of what vpmc_list_events() tells
+ * @name:	What can be written in a list, for instance
+ *		"INST_RETIRED:ANY_P".
+ * @event:	The event's name alone.
+ * @umask:	The unit mask's name alone, or NULL.
+ * @description: What it counts.
+ * @table:	libpfm4's name of the table; NULL for portable names.
+ * @flags:	VPMC_INFO_* bits.
+ * @reason:	0 if the library can encode it; else enum vpmc_reason or enum
+ *		vpmc_why, for instance VPMC_REASON_EXTRA_MSR.
+ * @select:	The event select, for user mode; 0 with a reason.
+ *
+ * The strings are valid until the callback returns.
+ */
+struct vpmc_event_info {
+	const char *name;
+	const char *event;
+	const char *umask;
+	const char *description;
+	const char *table;
+	uint32_t flags;
+	uint32_t reason;
+	uint64_t select;
+};
+
+/* Flags of vpmc_open() and its like. */
+#define VPMC_OPEN_EXISTING	(1U << 0)  /* attach none: -ENOENT if there are none */
+#define VPMC_OPEN_READ		(1U << 1)  /* the same, and for reading alone */
+
+/* What vpmc_wait() has seen. */
+#define VPMC_WAIT_OVERFLOW	(1U << 0)  /* overflow, or enough records in the ring */
+#define VPMC_WAIT_END		(1U << 1)  /* the thread has ended, or the set was detached */
+#define VPMC_WAIT_REVOKED	(1U << 2)  /* the administrator has taken the PMU */
+
+/**
+ * vpmc_version() - The library's version
+ *
+ * Return: For instance "0.1.0".
+ */
+const char *vpmc_version(void);
+
+/**
+ * vpmc_open() - Open the calling thread's counters
+ * @v:		Receives the handle; NULL on error.
+ * @flags:	0 attaches counters if the thread has none; or VPMC_OPEN_* bits.
+ * @error:	Receives what went wrong; may be NULL.
+ *
+ * The page is mapped, so that vpmc_read() makes no system call in this thread.
+ * The descriptor is closed by execve(). The counters live until vpmc_unlink() or
+ * until the thread ends, whoever closes what.
+ *
+ * Return: 0, or -ENOSYS: the kernel has no vpmc; -ENODEV: it is switched off;
+ * -ENOENT: VPMC_OPEN_EXISTING, and there are no counters; -EACCES: only those may
+ * count who have CAP_PERFMON; -EINVAL: unknown flags; -EMFILE, -ENFILE, -ENOMEM.
+ */
+int vpmc_open(struct vpmc **v, unsigned int flags, struct vpmc_error *error);
+
+/**
+ * vpmc_open_thread() - Open the counters of any thread
+ * @v:		Receives the handle; NULL on error.
+ * @tid:	Thread id; that of a process stands for its first thread.
+ * @flags:	As for vpmc_open().
+ * @error:	Receives what went wrong; may be NULL.
+ *
+ * A thread of another process is opened by who may debug it. The counts of
+ * another thread are read by vpmc_read() as well, by a system call then.
+ *
+ * Return: As vpmc_open(), and -ESRCH: there is no such thread, or it is exiting;
+ * -EACCES, -EPERM: the caller may not debug it; -EOPNOTSUPP: a thread of the
+ * kernel.
+ */
+int vpmc_open_thread(struct vpmc **v, pid_t tid, unsigned int flags,
+		     struct vpmc_error *error);
+
+/**
+ * vpmc_open_fd() - Open the counters that a descriptor means
+ * @v:		Receives the handle; NULL on error.
+ * @fd:		A descriptor of a file "perfctr", inherited or passed. The handle
+ *		has a copy of its own; @fd remains the caller's.
+ * @error:	Receives what went wrong; may be NULL.
+ *
+ * What may be done with the counters was decided when the file was opened.
+ *
+ * Return: 0, or -EBADF; -ENOTTY: not such a file; -ENOENT: there were no
+ * counters when it was opened; -EMFILE, -ENOMEM.
+ */
+int vpmc_open_fd(struct vpmc **v, int fd, struct vpmc_error *error);
+
+/**
+ * vpmc_close() - Give a handle back
+ * @v:		The handle; NULL is nothing to do.
+ *
+ * The counters go on. The page and the ring of this handle are unmapped: nobody
+ * may read them any more.
+ */
+void vpmc_close(struct vpmc *v);
+
+/**
+ * vpmc_fd() - The descriptor of a handle
+ * @v:		The handle.
+ *
+ * To wait for it together with others, by poll(), or to pass it on. It remains
+ * the handle's.
+ *
+ * Return: The descriptor, or -ESRCH in a child after fork().
+ */
+int vpmc_fd(const struct vpmc *v);
+
+/**
+ * vpmc_page() - The page of a handle, to read it inline
+ * @v:		The handle.
+ *
+ * vpmc_read_n() and the like of vpmc-read.h take it, in the owner thread alone,
+ * and where the page's caps have VPMC_CAP_RDPMC. The page stays mapped until
+ * vpmc_close(); in a child after fork() it is full of zeros.
+ *
+ * Return: The page, or NULL for a thread of another process.
+ */
+const struct vpmc_page *vpmc_page(const struct vpmc *v);
+
+/**
+ * vpmc_get_info() - Describe the PMU
+ * @info:	Receives what VPMC_IOC_INFO says; zeros on error.
+ *
+ * Return: 0, or -ENOSYS: the kernel has no vpmc; -ENODEV: it is switched off.
+ */
+int vpmc_get_info(struct vpmc_info *info);
+
+/**
+ * vpmc_table() - libpfm4's table of this processor's events
+ * @description: Receives what libpfm4 calls the processor, or NULL; may be NULL.
+ *
+ * The variable LIBPFM_FORCE_PMU in the environment, if it is set before the first
+ * call that names an event, chooses another one.
+ *
+ * Return: Its name, for instance "skl"; NULL if there is none.
+ */
+const char *vpmc_table(const char **description);
+
+/**
+ * vpmc_check() - Is counting possible here?
+ * @error:	Receives why not, and what helps; may be NULL.
+ *
+ * A thread is created for the time of the call, which programs a set, stopped:
+ * so the kernel itself answers, with all its rules, and the caller's counters
+ * are not touched. While this lasts, and up to a second longer, the PMU belongs
+ * to vpmc.
+ *
+ * Return: 0: instructions in user mode can be counted; or the error that
+ * vpmc_open() or vpmc_program() gave.
+ */
+int vpmc_check(struct vpmc_error *error);
+
+/**
+ * vpmc_parse_events() - From a text to event selects
+ * @list:	The events, separated by commas, as vpmc(7) describes them.
+ * @events:	Receives an array; vpmc_free_events() gives it back. NULL on error.
+ * @nr:		Receives its number of elements, at least 1; 0 on error.
+ * @error:	Receives which event is wrong and why; may be NULL.
+ *
+ * The kernel is asked for nothing but the kind of the processor: what it permits
+ * is seen by vpmc_program(). Events with '?' that this processor does not have
+ * are in the array with VPMC_EVENT_LEFT_OUT and a reason.
+ *
+ * A list may be longer than what fits: programs take as many of its elements at
+ * once as there are counters.
+ *
+ * Return: 0, or -EINVAL: not well written, empty, doubled or in conflict;
+ * -ENOENT: no such event; -EOPNOTSUPP: one that vpmc cannot count; -ENOMEM.
+ */
+int vpmc_parse_events(const char *list, struct vpmc_event **events,
+		      unsigned int *nr, struct vpmc_error *error);
+
+/**
+ * vpmc_free_events() - Give an array of events back
+ * @events:	From vpmc_parse_events(); NULL is nothing to do.
+ */
+void vpmc_free_events(struct vpmc_event *events);
+
+/**
+ * vpmc_list_events() - Tell all events of this processor
+ * @tell:	Is called for each; ends the list by returning other than 0. It
+ *		may use the library.
+ * @arg:	Is passed to @tell.
+ *
+ * The portable names come first, then each event of libpfm4's table, followed by
+ * its unit masks.
+ *
+ * Return: 0, or what @tell returned.
+ */
+int vpmc_list_events(int (*tell)(void *arg, const struct vpmc_event_info *info),
+		     void *arg);
+
+/**
+ * vpmc_program() - Program a set of events
+ * @v:		The handle.
+ * @events:	The events, a part of what vpmc_parse_events() gave or made by
+ *		hand; NULL: run time, switches and migrations alone.
+ * @nr:		Number of @events.
+ * @flags:	VPMC_CONTROL_* bits of <linux/vpmc.h>.
+ * @error:	Receives what was refused, and why; may be NULL.
+ *
+ * The whole set is programmed, and started but for VPMC_CONTROL_STOPPED; or
+ * nothing is changed. Optional events that the kernel refuses because the
+ * processor has not got them are left out. @element and @counter of each event
+ * tell afterwards where its count is.
+ *
+ * Return: The number of counters in the set, or what CONTROL answers, see
+ * vpmc(7): -EINVAL, -ENOSPC, -EOPNOTSUPP, -EACCES, -ENODEV, -EBUSY, -EEXIST,
+ * -ENOMEM, -ESRCH, -EBADF.
+ */
+int vpmc_program(struct vpmc *v, struct vpmc_event *events, unsigned int nr,
+		 unsigned int flags, struct vpmc_error *error);
+
+/**
+ * vpmc_fill_control() - Make the kernel's structure of events
+ * @events:	The events; those left out are passed over.
+ * @nr:		Number of @events, at most VPMC_MAX_COUNTERS of them not left out.
+ * @flags:	VPMC_CONTROL_* bits.
+ * @control:	Receives the structure; zeros on error.
+ *
+ * The caller may add a signal or a ring before vpmc_program_raw().
+ *
+ * Return: 0, or -ENOSPC: too many.
+ */
+int vpmc_fill_control(const struct vpmc_event *events, unsigned int nr,
+		      unsigned int flags, struct vpmc_control *control);
+
+/**
+ * vpmc_program_raw() - Program a set as the kernel's structure has it
+ * @v:		The handle.
+ * @control:	The structure; @size may be 0 for all of it. @bad_counter and
+ *		@reason are set.
+ * @error:	Receives what was refused, and why; may be NULL.
+ *
+ * Return: As vpmc_program().
+ */
+int vpmc_program_raw(struct vpmc *v, struct vpmc_control *control,
+		     struct vpmc_error *error);
+
+/**
+ * vpmc_get_control() - What is programmed
+ * @v:		The handle.
+ * @control:	Receives what VPMC_IOC_READ_CONTROL says; zeros on error.
+ *
+ * Return: 0, or -ESRCH, -ENOENT, -ENOMEM.
+ */
+int vpmc_get_control(const struct vpmc *v, struct vpmc_control *control);
+
+/**
+ * vpmc_start() - Start a programmed set, from the sums that it has
+ * @v:		The handle.
+ *
+ * Return: 0, or -ENODATA: nothing is programmed, or it was revoked; -ESRCH: the
+ * thread has ended, or the set was detached; -EBADF: opened for reading alone.
+ */
+int vpmc_start(struct vpmc *v);
+
+/**
+ * vpmc_stop() - Stop a set; its sums stand
+ * @v:		The handle.
+ *
+ * Return: As vpmc_start().
+ */
+int vpmc_stop(struct vpmc *v);
+
+/**
+ * vpmc_clear() - Set sums to zero
+ * @v:		The handle.
+ * @mask:	Bit n: element n of the set; 0: all of them, and the run time,
+ *		switches and migrations.
+ *
+ * Return: As vpmc_start(), and -EINVAL: the set has no such element.
+ */
+int vpmc_clear(struct vpmc *v, uint32_t mask);
+
+/**
+ * vpmc_resume() - Go on after an overflow
+ * @v:		The handle.
+ *
+ * May be called by a signal handler.
+ *
+ * Return: As vpmc_start().
+ */
+int vpmc_resume(struct vpmc *v);
+
+/**
+ * vpmc_unlink() - Detach the counters from their thread for good
+ * @v:		The handle. Its sums can still be read.
+ *
+ * Return: 0, or -ESRCH: they are detached; -EBADF: opened for reading alone.
+ */
+int vpmc_unlink(struct vpmc *v);
+
+/**
+ * vpmc_read() - Read all counters and the run time of a set
+ * @v:		The handle.
+ * @count:	Receives the counts, in the order in which they were programmed;
+ *		zeros beyond them, and on error.
+ * @nr:		Number of elements of @count.
+ * @ticks:	Receives the run time while counting, in TSC ticks; 0 on error.
+ *		May be NULL.
+ *
+ * All values belong to one moment. In the thread that owns the counters this
+ * takes no system call; in any other one, and where RDPMC is forbidden, it is
+ * VPMC_IOC_READ. May be called by a signal handler. In a child of vfork() it is
+ * forbidden, as every other call.
+ *
+ * Return: The number of counters in the set; or -ENOSPC: they are more than @nr;
+ * -ESRCH in a child after fork().
+ */
+int vpmc_read(const struct vpmc *v, uint64_t *count, unsigned int nr,
+	      uint64_t *ticks);
+
+/**
+ * vpmc_read_sums() - Read a set, or a family of sets, by a system call
+ * @v:		The handle, of any thread, also one that has ended.
+ * @flags:	0: this set alone; VPMC_READ_LIVING and VPMC_READ_FINISHED add its
+ *		descendants', of a set that is inherited.
+ * @sums:	Receives all of it, nanoseconds, state and numbers of descendants
+ *		too; zeros on error.
+ *
+ * Return: 0, or -ESRCH in a child after fork(); -EINVAL: unknown flags.
+ */
+int vpmc_read_sums(const struct vpmc *v, unsigned int flags,
+		   struct vpmc_read *sums);
+
+/**
+ * vpmc_wait() - Wait for an overflow or for the end
+ * @v:		The handle.
+ * @milliseconds: How long at most, 0 for not at all.
+ * @seen:	Receives VPMC_WAIT_* bits; 0 when the time is over, and on error.
+ *
+ * Return: 0; or -EINTR: a signal came; -EINVAL: a negative time; -ESRCH in a
+ * child after fork().
+ */
+int vpmc_wait(const struct vpmc *v, int milliseconds, unsigned int *seen);
+
+/**
+ * vpmc_map_ring() - Map the ring of the set that this handle has programmed
+ * @v:		The handle, of a thread of this process.
+ * @ring:	Receives the ring; NULL on error.
+ *
+ * vpmc_ring_unread() and vpmc_ring_record() of vpmc-ring.h read it. It stays
+ * mapped until the next vpmc_map_ring(), or vpmc_close().
+ *
+ * Return: 0, or -ENODATA: the set has no ring; -EPERM: not of this process;
+ * -ESRCH: it was detached; -ENOMEM.
+ */
+int vpmc_map_ring(struct vpmc *v, const struct vpmc_ring **ring);
+
+/**
+ * vpmc_consume() - Give the oldest records of a ring back
+ * @v:		The handle.
+ * @nr:		How many have been read.
+ *
+ * Return: 0, or -EINVAL: there are fewer; -ENODATA: the set has no ring; -ESRCH.
+ */
+int vpmc_consume(struct vpmc *v, uint32_t nr);
+
+/**
+ * vpmc_ticks_to_ns() - From TSC ticks to nanoseconds
+ * @v:		The handle.
+ * @ticks:	The ticks.
+ * @ns:		Receives the nanoseconds; 0 on error.
+ *
+ * Return: 0, or -EOPNOTSUPP: the kernel does not know the TSC's rate; -ESRCH in
+ * a child after fork().
+ */
+int vpmc_ticks_to_ns(const struct vpmc *v, uint64_t ticks, uint64_t *ns);
+
+/**
+ * vpmc_reason_name() - The name of a reason
+ * @reason:	enum vpmc_reason or enum vpmc_why.
+ *
+ * Return: For instance "pmu-watchdog"; "unknown" for a number without a name.
+ */
+const char *vpmc_reason_name(unsigned int reason);
+
+/**
+ * vpmc_reason_text() - A reason in words
+ * @reason:	enum vpmc_reason or enum vpmc_why.
+ *
+ * Return: A clause without a full stop.
+ */
+const char *vpmc_reason_text(unsigned int reason);
+
+/**
+ * vpmc_reason_help() - What helps against a reason
+ * @reason:	enum vpmc_reason or enum vpmc_why.
+ *
+ * Return: A clause without a full stop; empty if nothing helps.
+ */
+const char *vpmc_reason_help(unsigned int reason);
+
+/**
+ * vpmc_holder_text() - Who holds the PMU, in words
+ * @holder:	VPMC_HOLDER_*, of struct vpmc_info.
+ *
+ * Return: A clause without a full stop.
+ */
+const char *vpmc_holder_text(unsigned int holder);
+
+/**
+ * vpmc_holder_help() - How a holder can be made to give the PMU back
+ * @holder:	VPMC_HOLDER_*, of struct vpmc_info.
+ *
+ * Return: A clause without a full stop; empty if there is nothing to do.
+ */
+const char *vpmc_holder_help(unsigned int holder);
+
+/**
+ * vpmc_state_text() - The state of a set, in a word or two
+ * @state:	enum vpmc_state.
+ *
+ * Return: For instance "running", as read() of the file tells it.
+ */
+const char *vpmc_state_text(unsigned int state);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* VPMC_H */

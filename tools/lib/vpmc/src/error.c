@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * struct vpmc_error: from a reason to a sentence.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* Copies what fits, without newlines, which one line of output cannot have. */
+static void take(char *to, size_t size, const char *from)
+{
+	size_t i;
+
+	for (i = 0; from[i] && i + 1 < size; i++)
+		to[i] = from[i] == '\n' || from[i] == '\r' ? ' ' : from[i];
+	to[i] = '\0';
+}
+
+#define TAKE(array, from)	take(array, sizeof(array), from)
+
+void vpmc_error_none(struct vpmc_error *error)
+{
+	if (!error)
+		return;
+	memset(error, 0, sizeof(*error));
+	error->event = -1;
+	error->position = -1;
+}
+
+int vpmc_error_set(struct vpmc_error *error, int err, unsigned int reason,
+		   const char *what, const char *why, const char *remedy)
+{
+	if (!error)
+		return err;
+	vpmc_error_none(error);
+	error->errnum = -err;
+	error->reason = reason;
+	TAKE(error->what, what);
+	TAKE(error->why, why ? why : vpmc_reason_text(reason));
+	TAKE(error->remedy, remedy ? remedy : vpmc_reason_help(reason));
+	snprintf(error->text, sizeof(error->text), "%s: %s%s%s", error->what,
+		 error->why, error->remedy[0] ? "; " : "", error->remedy);
+	return err;
+}
+
+int vpmc_error_system(struct vpmc_error *error, int err, const char *what)
+{
+	char buffer[128];
+
+	if (!error)
+		return err;
+	/* glibc's own strerror_r(), which never fails */
+	return vpmc_error_set(error, err, VPMC_WHY_SYSTEM, what,
+			      strerror_r(-err, buffer, sizeof(buffer)), NULL);
+}

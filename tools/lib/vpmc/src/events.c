@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Event lists: from a text to event selects.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+#define BIT(n)		(1ULL << (n))
+#define SELECT_OWNED	(BIT(20) | BIT(22))	/* INT, EN: the kernel's */
+#define SELECT_EVENT	(0xffff | BIT(18) | BIT(23) | (0xffULL << 24))
+#define SELECT_AMD	(0xfULL << 32)		/* high bits of the event */
+
+/* What vpmc_parse_events() gives out is the array in here. */
+struct list {
+	unsigned int nr;
+	struct vpmc_event event[];
+};
+
+/* One element of the list while it is looked at. */
+struct element {
+	struct vpmc_event *event;
+	enum vpmc_kind kind;
+	const char *list;
+	char *body;		/* without '@' and '?' */
+	const char *wrong;	/* in @body, where it went wrong, or NULL */
+	char why[160];		/* in other words than the reason's, or "" */
+};
+
+const char *vpmc_refused_attribute(uint64_t select, enum vpmc_kind kind)
+{
+	static const struct {
+		unsigned int bit;
+		const char *name;
+	} names[] = {
+		{ 21, "t" }, { 32, "intx" }, { 33, "intxcp" }, { 40, "g" },
+		{ 41, "h" },
+	};
+	uint64_t allowed = SELECT_EVENT | SELECT_MODES | SELECT_OWNED;
+	unsigned int i;
+
+	if (kind == VPMC_KIND_AMD)
+		allowed |= SELECT_AMD;
+	select &= ~allowed;
+	if (!select)
+		return NULL;
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (select & BIT(names[i].bit))
+			return names[i].name;
+	return "";
+}
+
+static int wrong(struct element *e, int reason, const char *at, const char *why)
+{
+	e->wrong = at;
+	snprintf(e->why, sizeof(e->why), "%s", why ? why : "");
+	return reason;
+}
+
+/* "u", "k", "uk", "u:k": the modes, 0 if it is something else. */
+static uint64_t modes_of(const char *text)
+{
+	uint64_t modes = 0;
+
+	for (; *text; text++) {
+		if (*text == 'u' && !(modes & SELECT_USR))
+			modes |= SELECT_USR;
+		else if (*text == 'k' && !(modes & SELECT_OS))
+			modes |= SELECT_OS;
+		else if (*text != ':' || !modes || !text[1])
+			return 0;
+	}
+	return modes;
+}
+
+/* What follows a portable name or a number: nothing, or ':' and modes. */
+static int take_modes(struct element *e, const char *rest, uint64_t *modes)
+{
+	*modes = SELECT_USR;
+	if (!*rest)
+		return 0;
+	*modes = modes_of(rest + 1);
+	if (*modes)
+		return 0;
+	return wrong(e, VPMC_WHY_SYNTAX, rest,
+		     "only ':u', ':k' or ':uk' can follow here");
+}
+
+static int portable_event(struct element *e, const struct vpmc_portable *p,
+			  const char *rest)
+{
+	uint32_t code = vpmc_portable_code(p, e->kind);
+	uint64_t modes;
+	int reason = take_modes(e, rest, &modes);
+
+	if (reason)
+		return reason;
+	if (!code)
+		return wrong(e, VPMC_WHY_NOT_PORTABLE, NULL, NULL);
+	e->event->select = code | modes;
+	e->event->flags |= VPMC_EVENT_PORTABLE;
+	return 0;
+}
+
+/* Hexadecimal digits up to the end or a ':'; false if there are none or too many. */
+static bool number_of(const char *text, uint64_t *value, const char **rest)
+{
+	size_t digits = strspn(text, "0123456789abcdefABCDEF");
+
+	*rest = text + digits;
+	if (!digits || digits > 16 || (**rest && **rest != ':'))
+		return false;
+	*value = strtoull(text, NULL, 16);
+	return true;
+}
+
+/* rUUEE: without modes, which are written behind it. */
+static int raw_event(struct element *e, uint64_t value, const char *rest)
+{
+	uint64_t modes;
+	int reason = take_modes(e, rest, &modes);
+
+	if (reason)
+		return reason;
+	if (value & (SELECT_MODES | SELECT_OWNED))
+		return wrong(e, VPMC_WHY_SYNTAX, e->body,
+			     "'r' takes event and unit mask without modes");
+	e->event->select = value | modes;
+	e->event->flags |= VPMC_EVENT_RAW;
+	return 0;
+}
+
+/* 0xSELECT: its own modes, or those behind it. */
+static int whole_select(struct element *e)
+{
+	uint64_t value, modes;
+	const char *rest;
+	int reason;
+
+	if (!number_of(e->body + 2, &value, &rest))
+		return wrong(e, VPMC_WHY_SYNTAX, e->body,
+			     "after 0x come up to 16 hexadecimal digits");
+	reason = take_modes(e, rest, &modes);
+	if (reason)
+		return reason;
+	if (*rest && value & SELECT_MODES)
+		return wrong(e, VPMC_WHY_SYNTAX, rest,
+			     "the event select has its modes in bits 16 and 17 already");
+	e->event->select = value & SELECT_MODES ? value : value | modes;
+	e->event->flags |= VPMC_EVENT_RAW;
+	return 0;
+}
+
+/* libpfm4 writes both modes as ":u:k". */
+static char *with_both_modes(const char *body)
+{
+	char *copy = malloc(2 * strlen(body) + 1), *to = copy;
+
+	if (!copy)
+		return NULL;
+	for (; *body; body++) {
+		*to++ = *body;
+		if (*body == ':' && (!strncasecmp(body, ":uk", 3) ||
+				     !strncasecmp(body, ":ku", 3)) &&
+		    (!body[3] || body[3] == ':')) {
+			memcpy(to, "u:k", 3);
+			to += 3;
+			body += 2;
+		}
+	}
+	*to = '\0';
+	return copy;
+}
+
+static int table_event(struct element *e)
+{
+	char *name = with_both_modes(e->body), *full, why[80];
+	const char *attribute;
+	uint64_t select;
+	int reason;
+
+	if (!name)
+		return -ENOMEM;
+	reason = vpmc_table_encode(name, &select, &full);
+	free(name);
+	if (reason == VPMC_WHY_UNKNOWN && strstr(e->body, "::")) {
+		snprintf(why, sizeof(why), "libpfm4's table '%.40s' has no such event",
+			 vpmc_table(NULL));
+		return wrong(e, reason, NULL, why);
+	}
+	if (reason)
+		return wrong(e, reason, NULL, NULL);
+	free((char *)e->event->name);
+	e->event->name = full;
+	attribute = vpmc_refused_attribute(select, e->kind);
+	if (attribute) {
+		snprintf(why, sizeof(why),
+			 "the kernel does not permit the attribute '%s'",
+			 attribute);
+		return wrong(e, *attribute ? VPMC_WHY_REFUSED_ATTRIBUTE :
+			     VPMC_REASON_RESERVED_BIT, NULL,
+			     *attribute ? why : NULL);
+	}
+	e->event->select = select;
+	return 0;
+}
+
+/* "@N", "@fixedN" */
+static int take_counter(struct element *e, const char *at)
+{
+	bool fixed = !strncmp(at + 1, "fixed", 5);
+	const char *number = fixed ? at + 6 : at + 1;
+	size_t digits = strspn(number, "0123456789");
+
+	if (!digits || digits > 2 || number[digits])
+		return wrong(e, VPMC_WHY_SYNTAX, at,
+			     "after '@' comes the number of a counter, or fixed and a number");
+	e->event->index = strtoul(number, NULL, 10) |
+			  (fixed ? VPMC_RDPMC_FIXED : 0);
+	return 0;
+}
+
+static bool is_printable(const char *text)
+{
+	for (; *text; text++)
+		if (!isgraph((unsigned char)*text))
+			return false;
+	return true;
+}
+
+/* Takes the body apart and encodes it. */
+static int encode(struct element *e)
+{
+	const struct vpmc_portable *portable;
+	char *body = e->body, *at;
+	size_t length = strlen(body);
+	const char *rest;
+	uint64_t value;
+	int reason;
+
+	if (!is_printable(body))
+		return wrong(e, VPMC_WHY_SYNTAX, NULL,
+			     "there is a blank or a control character in it");
+	if (length && body[length - 1] == '?') {
+		e->event->flags |= VPMC_EVENT_OPTIONAL;
+		body[--length] = '\0';
+	}
+	at = strchr(body, '?');
+	if (at)
+		return wrong(e, VPMC_WHY_SYNTAX, at, "'?' comes once, and last");
+	at = strchr(body, '@');
+	if (at) {
+		reason = take_counter(e, at);
+		if (reason)
+			return reason;
+		*at = '\0';
+	}
+	if (!*body || *body == ':')
+		return wrong(e, VPMC_WHY_EMPTY, body, "the name is missing");
+	e->event->name = strdup(body);
+	if (!e->event->name)
+		return -ENOMEM;
+	length = strcspn(body, ":");
+	portable = vpmc_portable_find(body, length);
+	if (portable)
+		return portable_event(e, portable, body + length);
+	if (!strncasecmp(body, "0x", 2))
+		return whole_select(e);
+	if (*body == 'r' && number_of(body + 1, &value, &rest))
+		return raw_event(e, value, rest);
+	return table_event(e);
+}
+
+/* Reasons that say: this processor has not got it. */
+static bool is_missing(int reason)
+{
+	return reason == VPMC_WHY_UNKNOWN || reason == VPMC_WHY_NOT_PORTABLE ||
+	       reason == VPMC_WHY_NO_TABLE || reason == VPMC_WHY_ATTRIBUTE ||
+	       reason == VPMC_WHY_UMASK || reason == VPMC_REASON_EXTRA_MSR ||
+	       reason == VPMC_WHY_REFUSED_ATTRIBUTE;
+}
+
+static int errno_of(int reason)
+{
+	switch (reason) {
+	case VPMC_WHY_UNKNOWN:
+	case VPMC_WHY_NO_TABLE:
+		return -ENOENT;
+	case VPMC_WHY_NOT_PORTABLE:
+	case VPMC_WHY_REFUSED_ATTRIBUTE:
+	case VPMC_REASON_EXTRA_MSR:
+		return -EOPNOTSUPP;
+	}
+	return -EINVAL;
+}
+
+static int report(const struct element *e, int reason, unsigned int nr,
+		  struct vpmc_error *error)
+{
+	struct vpmc_event *event = e->event;
+	int err;
+
+	if (reason < 0)
+		return vpmc_error_system(error, reason, event->text ?: "events");
+	err = errno_of(reason);
+	if (!error)
+		return err;
+	vpmc_error_set(error, err, reason,
+		       *event->text ? event->text : "the list of events",
+		       e->why[0] ? e->why : NULL, NULL);
+	if (reason == VPMC_WHY_UNKNOWN)
+		vpmc_similar(error, e->body, true);
+	else if (reason == VPMC_WHY_ATTRIBUTE || reason == VPMC_WHY_UMASK)
+		vpmc_similar(error, e->body, false);
+	error->event = nr;
+	error->position = event->position;
+	if (e->wrong)
+		error->position += e->wrong - e->body;
+	return err;
+}
+
+/* The text from @from to @to, without blanks around it. */
+static int parse_element(struct element *e, const char *from, const char *to)
+{
+	struct vpmc_event *event = e->event;
+	int reason;
+
+	while (from < to && isspace((unsigned char)*from))
+		from++;
+	while (to > from && isspace((unsigned char)to[-1]))
+		to--;
+	event->index = VPMC_ANY;
+	event->counter = VPMC_ANY;
+	event->element = -1;
+	event->position = from - e->list;
+	event->text = strndup(from, to - from);
+	e->body = strndup(from, to - from);
+	if (!event->text || !e->body)
+		return -ENOMEM;
+	if (from == to)
+		return wrong(e, VPMC_WHY_EMPTY, NULL, NULL);
+	reason = encode(e);
+	if (event->flags & VPMC_EVENT_OPTIONAL && is_missing(reason)) {
+		event->flags |= VPMC_EVENT_LEFT_OUT;
+		event->reason = reason;
+		reason = 0;
+	}
+	return reason;
+}
+
+/* The number of an earlier event with which the last one cannot be, or -1. */
+static int other(const struct list *list, int *reason)
+{
+	const struct vpmc_event *last = &list->event[list->nr - 1], *e;
+	unsigned int i;
+
+	if (last->flags & VPMC_EVENT_LEFT_OUT)
+		return -1;
+	for (i = 0; i < list->nr - 1; i++) {
+		e = &list->event[i];
+		if (e->flags & VPMC_EVENT_LEFT_OUT || e->index != last->index)
+			continue;
+		*reason = last->index == VPMC_ANY ? VPMC_WHY_DOUBLED :
+						    VPMC_WHY_CONFLICT;
+		if (last->index != VPMC_ANY ||
+		    !((e->select ^ last->select) & ~SELECT_OWNED))
+			return i;
+	}
+	return -1;
+}
+
+/* The element up to @end, the next one in the list. */
+static int add_element(struct list *list, const char *text, const char *from,
+		       const char *end, enum vpmc_kind kind,
+		       struct vpmc_error *error)
+{
+	struct element e = { .event = &list->event[list->nr++], .kind = kind,
+			     .list = text };
+	int before, reason = parse_element(&e, from, end);
+
+	if (!reason) {
+		before = other(list, &reason);
+		if (before >= 0)
+			snprintf(e.why, sizeof(e.why),
+				 reason == VPMC_WHY_DOUBLED ?
+				 "the same as '%.60s', event %d of the list" :
+				 "wants the same counter as '%.60s', event %d of the list",
+				 list->event[before].text, before);
+		else
+			reason = 0;
+	}
+	if (reason)
+		reason = report(&e, reason, list->nr - 1, error);
+	free(e.body);
+	return reason;
+}
+
+EXPORT int vpmc_parse_events(const char *list, struct vpmc_event **events,
+			     unsigned int *nr, struct vpmc_error *error)
+{
+	enum vpmc_kind kind = vpmc_processor_kind();
+	const char *from, *end;
+	unsigned int most = 1;
+	struct list *made;
+	int err = 0;
+
+	*events = NULL;
+	*nr = 0;
+	vpmc_error_none(error);
+	for (from = list; *from; from++)
+		most += *from == ',';
+	made = calloc(1, sizeof(*made) + most * sizeof(made->event[0]));
+	if (!made)
+		return vpmc_error_system(error, -ENOMEM, "events");
+	for (from = list; !err; from = end + 1) {
+		end = strchrnul(from, ',');
+		err = add_element(made, list, from, end, kind, error);
+		if (!*end)
+			break;
+	}
+	if (err) {
+		vpmc_free_events(made->event);
+		return err;
+	}
+	*events = made->event;
+	*nr = made->nr;
+	return 0;
+}
+
+EXPORT void vpmc_free_events(struct vpmc_event *events)
+{
+	struct list *list;
+	unsigned int i;
+
+	if (!events)
+		return;
+	list = (struct list *)((char *)events - offsetof(struct list, event));
+	for (i = 0; i < list->nr; i++) {
+		free((char *)events[i].text);
+		free((char *)events[i].name);
+	}
+	free(list);
+}

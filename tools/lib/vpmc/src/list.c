@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * All events of this processor, for people to choose from.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "internal.h"
+
+/* Whom to tell. */
+struct listener {
+	int (*tell)(void *arg, const struct vpmc_event_info *info);
+	void *arg;
+	enum vpmc_kind kind;
+};
+
+static int tell_portable(const struct listener *to)
+{
+	const struct vpmc_portable *p;
+	unsigned int i;
+	uint32_t code;
+	int result = 0;
+
+	for (i = 0; i < vpmc_nr_portable && !result; i++) {
+		struct vpmc_event_info info = { .flags = VPMC_INFO_PORTABLE };
+
+		p = &vpmc_portable[i];
+		code = vpmc_portable_code(p, to->kind);
+		info.name = p->name;
+		info.event = p->name;
+		info.description = p->description;
+		if (code)
+			info.select = code | SELECT_USR;
+		else
+			info.reason = VPMC_WHY_NOT_PORTABLE;
+		result = to->tell(to->arg, &info);
+	}
+	return result;
+}
+
+static uint32_t reason_for(const char *name, enum vpmc_kind kind,
+			   uint64_t *select)
+{
+	const char *attribute;
+	char *full;
+	int reason = vpmc_table_encode(name, select, &full);
+
+	free(full);
+	if (reason < 0)
+		return VPMC_WHY_SYSTEM;
+	attribute = reason ? NULL : vpmc_refused_attribute(*select, kind);
+	if (attribute) {
+		*select = 0;
+		reason = *attribute ? VPMC_WHY_REFUSED_ATTRIBUTE :
+				      VPMC_REASON_RESERVED_BIT;
+	}
+	return reason;
+}
+
+static int tell_event(void *arg, const struct vpmc_umask *u)
+{
+	const struct listener *to = arg;
+	struct vpmc_event_info info = {
+		.event = u->event,
+		.umask = u->umask,
+		.description = u->description,
+		.table = u->table,
+		.flags = (u->umask ? VPMC_INFO_UMASK : 0) |
+			 (u->is_default ? VPMC_INFO_DEFAULT : 0),
+	};
+	char *name;
+	int result;
+
+	if (asprintf(&name, "%s%s%s", u->event, u->umask ? ":" : "",
+		     u->umask ? u->umask : "") < 0)
+		return -1;
+	info.name = name;
+	info.reason = reason_for(name, to->kind, &info.select);
+	result = to->tell(to->arg, &info);
+	free(name);
+	return result;
+}
+
+EXPORT int vpmc_list_events(int (*tell)(void *arg,
+					const struct vpmc_event_info *info),
+			    void *arg)
+{
+	struct listener to = { tell, arg, vpmc_processor_kind() };
+	int result = tell_portable(&to);
+
+	return result ? result : vpmc_table_walk(tell_event, &to);
+}

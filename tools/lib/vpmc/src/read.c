@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Reading sums: by RDPMC where that is the thread's own, by READ elsewhere.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "internal.h"
+
+EXPORT int vpmc_read_sums(const struct vpmc *v, unsigned int flags,
+			  struct vpmc_read *sums)
+{
+	int err;
+
+	memset(sums, 0, sizeof(*sums));
+	sums->size = sizeof(*sums);
+	sums->flags = flags;
+	err = vpmc_request(v, VPMC_IOC_READ, (unsigned long)sums);
+	if (err)
+		memset(sums, 0, sizeof(*sums));
+	return err;
+}
+
+static void zero(uint64_t *count, unsigned int from, unsigned int nr)
+{
+	for (; from < nr; from++)
+		count[from] = 0;
+}
+
+static __attribute__((__noinline__, __cold__)) int
+read_by_call(const struct vpmc *v, uint64_t *count, unsigned int nr,
+	     uint64_t *ticks)
+{
+	struct vpmc_read sums;
+	unsigned int i;
+	int err = vpmc_read_sums(v, 0, &sums);
+
+	if (!err && sums.nr_counters > nr)
+		err = -ENOSPC;
+	if (ticks)
+		*ticks = err ? 0 : sums.ticks;
+	if (err) {
+		zero(count, 0, nr);
+		return err;
+	}
+	for (i = 0; i < sums.nr_counters; i++)
+		count[i] = sums.sum[i];
+	zero(count, i, nr);
+	return i;
+}
+
+/*
+ * What vpmc_read() does not do in its few instructions: another thread's set, one
+ * that RDPMC may not read, one that does not run or has another number of
+ * counters, and a read that was disturbed.
+ */
+static __attribute__((__noinline__, __cold__)) int
+read_slowly(const struct vpmc *v, uint64_t *count, unsigned int nr,
+	    uint64_t *ticks)
+{
+	int n;
+
+	if (v->reader != thread_pointer())
+		return read_by_call(v, count, nr, ticks);
+	n = vpmc_try_read(v->page, nr, count, ticks);
+	if (n < 0)
+		return read_by_call(v, count, nr, ticks);
+	zero(count, n, nr);
+	return n;
+}
+
+#ifdef __x86_64__
+/*
+ * All counters of a set that runs, from the last one to the first, @bytes of
+ * counts, at least one: vpmc_count() of each, but with the sign and the sum from
+ * memory. No compiler finds the nine instructions without saving registers.
+ */
+static inline __attribute__((__always_inline__)) void
+count_all(const struct vpmc_page *page, uint64_t *count, uintptr_t bytes)
+{
+	/* or the compiler moves the function's arguments out of the way */
+	register const struct vpmc_page *at_page __asm__("r9") = page;
+	register uintptr_t at __asm__("r11") = bytes;
+
+	__asm__ __volatile__(
+		"1:\n\t"
+		"mov %c[slot]-16(%[page],%[at],2), %%ecx\n\t"
+		"rdpmc\n\t"
+		"shl $32, %%rdx\n\t"
+		"or %%rax, %%rdx\n\t"
+		"xor %c[sign](%[page]), %%rdx\n\t"
+		"add %c[base]-16(%[page],%[at],2), %%rdx\n\t"
+		"mov %%rdx, -8(%[count],%[at])\n\t"
+		"sub $8, %[at]\n\t"
+		"jnz 1b"
+		: [at] "+r" (at)
+		: [page] "r" (at_page), [count] "S" (count),
+		  [slot] "i" (offsetof(struct vpmc_page, slot[0].index)),
+		  [base] "i" (offsetof(struct vpmc_page, slot[0].base)),
+		  [sign] "i" (offsetof(struct vpmc_page, sign))
+		: "rax", "rcx", "rdx", "cc", "memory");
+}
+#else
+static inline void count_all(const struct vpmc_page *page, uint64_t *count,
+			     uintptr_t bytes)
+{
+	uintptr_t i;
+
+	for (i = 0; i < bytes / 8; i++)
+		count[i] = vpmc_count(page, &page->slot[i]);
+}
+#endif
+
+/*
+ * The usual case alone, in few instructions. RDPMC and RDTSC take three of the
+ * nine registers that a function may use without saving them. The state and the
+ * number of counters are compared at once, with what this handle has programmed.
+ * Nothing but a generation that has not moved makes the values a result.
+ */
+EXPORT int vpmc_read(const struct vpmc *v, uint64_t *count, unsigned int nr,
+		     uint64_t *ticks)
+{
+	const struct vpmc_page *page = v->page;
+	uint64_t generation, running, present;
+
+	if (unlikely(v->reader != thread_pointer()) || unlikely(v->nr != nr))
+		return read_slowly(v, count, nr, ticks);
+	generation = *(const volatile __u64 *)&page->generation;
+	vpmc_barrier();
+	running = v->running;
+	__builtin_memcpy(&present, &page->state, sizeof(present));
+	if (unlikely(present != running))
+		return read_slowly(v, count, nr, ticks);
+	if (ticks)
+		*ticks = page->tsc_base + vpmc_rdtsc();
+	count_all(page, count, running >> 29);
+	if (unlikely(page->generation != generation))
+		return read_slowly(v, count, v->nr, ticks);
+	return page->nr_counters;
+}
+
+EXPORT int vpmc_ticks_to_ns(const struct vpmc *v, uint64_t ticks, uint64_t *ns)
+{
+	const struct vpmc_page *page = v->page;
+	struct vpmc_info info = { .size = sizeof(info) };
+	int err;
+
+	*ns = 0;
+	if (v->fd < 0)
+		return -ESRCH;
+	if (page && page->caps & VPMC_CAP_TIME) {
+		*ns = vpmc_page_ns(page, ticks);
+		return 0;
+	}
+	err = vpmc_request(v, VPMC_IOC_INFO, (unsigned long)&info);
+	if (err)
+		return err;
+	if (!info.tsc_khz)
+		return -EOPNOTSUPP;
+	/* in two parts: a product of 64 bits would not do */
+	*ns = ticks / info.tsc_khz * 1000000 +
+	      ticks % info.tsc_khz * 1000000 / info.tsc_khz;
+	return 0;
+}

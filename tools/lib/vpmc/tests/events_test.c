@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Event lists, with tables that LIBPFM_FORCE_PMU chooses: needs neither vpmc nor a
+ * PMU. Each test is a process of its own, as libpfm4 looks at the environment once.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "lib_test.h"
+
+static struct vpmc_event *events;
+static struct vpmc_error error;
+static unsigned int nr;
+
+static int parse(const char *table, const char *list)
+{
+	setenv("LIBPFM_FORCE_PMU", table, 1);
+	memset(&error, 0xff, sizeof(error));
+	events = (void *)1;
+	nr = 1234;
+	return vpmc_parse_events(list, &events, &nr, &error);
+}
+
+/* One list whose events must have these selects. */
+struct good {
+	const char *table, *list;
+	uint64_t select[8];
+};
+
+static const struct good good[] = {
+	{ "skl", "instructions", { 0x100c0 } },
+	{ "skl", "cycles,ref-cycles", { 0x1003c, 0x1013c } },
+	{ "skl", "branches,branch-misses", { 0x100c4, 0x100c5 } },
+	{ "skl", "cache-references,cache-misses", { 0x14f2e, 0x1412e } },
+	{ "skl", "cpu-cycles,branch-instructions", { 0x1003c, 0x100c4 } },
+	{ "skl", "instructions:u,cycles:k,branches:uk", { 0x100c0, 0x2003c, 0x300c4 } },
+	{ "skl", "instructions:ku,cycles:u:k", { 0x300c0, 0x3003c } },
+	{ "skl", " instructions ,\tcycles\n", { 0x100c0, 0x1003c } },
+	{ "skl", "r4c0", { 0x104c0 } },
+	{ "skl", "rc0,r1c4:k,r10000c4", { 0x100c0, 0x201c4, 0x10100c4 } },
+	{ "skl", "0x4100c0,0x00c4,0x3c:k", { 0x4100c0, 0x100c4, 0x2003c } },
+	{ "skl", "0X4300C0", { 0x4300c0 } },
+	{ "skl", "INST_RETIRED:ANY_P", { 0x5100c0 } },
+	{ "skl", "inst_retired:any_p:k", { 0x5200c0 } },
+	{ "skl", "INST_RETIRED:ANY_P:uk", { 0x5300c0 } },
+	{ "skl", "INST_RETIRED:ANY_P:KU:c=1", { 0x15300c0 } },
+	{ "skl", "skl::INST_RETIRED", { 0x5100c0 } },
+	{ "skl", "BR_INST_RETIRED:ALL_BRANCHES:c=2:i", { 0x2d100c4 } },
+	{ "skl", "UNHALTED_REFERENCE_CYCLES", { 0x510300 } },
+	{ "core", "instructions,INST_RETIRED:LOADS", { 0x100c0, 0x5101c0 } },
+	{ "spr", "instructions,INST_RETIRED:ANY_P:k", { 0x100c0, 0x5200c0 } },
+	{ "tmt", "instructions,cycles", { 0x100c0, 0x1003c } },
+	{ "ix86arch", "instructions,LLC_REFERENCES", { 0x100c0, 0x514f2e } },
+	{ "amd64_k8_revc", "instructions,cycles", { 0x100c0, 0x10076 } },
+	{ "amd64_fam17h_zen1", "branches,branch-misses", { 0x100c2, 0x100c3 } },
+	{ "amd64_fam17h_zen1", "RETIRED_INSTRUCTIONS:uk", { 0x5300c0 } },
+	{ "amd64_fam17h_zen1", "r1000000c0", { 0x1000100c0 } },
+};
+
+FIXTURE(good) { };
+FIXTURE_SETUP(good) { }
+FIXTURE_TEARDOWN(good) { }
+FIXTURE_VARIANT(good) {
+	const char *table;
+};
+
+#define TABLE(name)							\
+FIXTURE_VARIANT_ADD(good, name) { .table = #name }
+
+TABLE(skl);
+TABLE(core);
+TABLE(spr);
+TABLE(tmt);
+TABLE(ix86arch);
+TABLE(amd64_k8_revc);
+TABLE(amd64_fam17h_zen1);
+
+TEST_F(good, select)
+{
+	unsigned int i, j, lists = 0;
+
+	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		if (strcmp(good[i].table, variant->table))
+			continue;
+		lists++;
+		ASSERT_EQ(0, parse(good[i].table, good[i].list)) {
+			TH_LOG("%s: %s", good[i].list, error.text);
+		}
+		for (j = 0; j < nr; j++)
+			EXPECT_EQ(good[i].select[j], events[j].select) {
+				TH_LOG("%s, event %u", good[i].list, j);
+			}
+		EXPECT_EQ(0, good[i].select[nr]);
+		EXPECT_EQ(0, error.errnum);
+		EXPECT_EQ(-1, error.event);
+		vpmc_free_events(events);
+	}
+	EXPECT_LT(0, lists);
+	EXPECT_STREQ(variant->table, vpmc_table(NULL));
+}
+
+TEST(texts_and_counters)
+{
+	ASSERT_EQ(-EINVAL, parse("skl", "instructions:u@2?, cycles@fixed1,INST_RETIRED:ANY_P@0x?"));
+	EXPECT_EQ(VPMC_WHY_SYNTAX, error.reason);
+	EXPECT_EQ(2, error.event);
+	EXPECT_EQ(51, error.position);
+	ASSERT_EQ(0, parse("skl", "instructions:u@2?, cycles@fixed1,INST_RETIRED@1"));
+	ASSERT_EQ(3, nr);
+	EXPECT_STREQ("instructions:u@2?", events[0].text);
+	EXPECT_STREQ("instructions:u", events[0].name);
+	EXPECT_EQ(VPMC_EVENT_OPTIONAL | VPMC_EVENT_PORTABLE, events[0].flags);
+	EXPECT_EQ(2, events[0].index);
+	EXPECT_EQ(0, events[0].position);
+	EXPECT_STREQ("cycles@fixed1", events[1].text);
+	EXPECT_EQ(VPMC_RDPMC_FIXED + 1, events[1].index);
+	EXPECT_EQ(19, events[1].position);
+	EXPECT_EQ(1, events[2].index);
+	EXPECT_EQ(0, strncmp("skl::INST_RETIRED:ANY_P:", events[2].name, 24));
+	EXPECT_EQ(-1, events[2].element);
+	vpmc_free_events(events);
+	vpmc_free_events(NULL);
+}
+
+/* One list that is refused: its event, where, why, and words of the sentence. */
+struct bad {
+	const char *table, *list;
+	int err, event, position;
+	unsigned int reason;
+	const char *words;
+};
+
+static const struct bad bad[] = {
+	{ "skl", "", EINVAL, 0, 0, VPMC_WHY_EMPTY, "there is no event" },
+	{ "skl", "   ", EINVAL, 0, 3, VPMC_WHY_EMPTY, "there is no event" },
+	{ "skl", "cycles,,branches", EINVAL, 1, 7, VPMC_WHY_EMPTY, "there is no event" },
+	{ "skl", "cycles,", EINVAL, 1, 7, VPMC_WHY_EMPTY, "there is no event" },
+	{ "skl", "?", EINVAL, 0, 0, VPMC_WHY_EMPTY, "name is missing" },
+	{ "skl", "@1", EINVAL, 0, 0, VPMC_WHY_EMPTY, "name is missing" },
+	{ "skl", ":u", EINVAL, 0, 0, VPMC_WHY_EMPTY, "name is missing" },
+	{ "skl", "a b", EINVAL, 0, 0, VPMC_WHY_SYNTAX, "blank" },
+	{ "skl", "cycles@", EINVAL, 0, 6, VPMC_WHY_SYNTAX, "after '@'" },
+	{ "skl", "cycles@a", EINVAL, 0, 6, VPMC_WHY_SYNTAX, "after '@'" },
+	{ "skl", "cycles@fixed", EINVAL, 0, 6, VPMC_WHY_SYNTAX, "after '@'" },
+	{ "skl", "cycles@100", EINVAL, 0, 6, VPMC_WHY_SYNTAX, "after '@'" },
+	{ "skl", "cycles?@1", EINVAL, 0, 6, VPMC_WHY_SYNTAX, "'?'" },
+	{ "skl", "cycles:x", EINVAL, 0, 6, VPMC_WHY_SYNTAX, "':u'" },
+	{ "skl", "cycles:", EINVAL, 0, 6, VPMC_WHY_SYNTAX, "':u'" },
+	{ "skl", "cycles:uu", EINVAL, 0, 6, VPMC_WHY_SYNTAX, "':u'" },
+	{ "skl", "0x", EINVAL, 0, 0, VPMC_WHY_SYNTAX, "digits" },
+	{ "skl", "0xfg", EINVAL, 0, 0, VPMC_WHY_SYNTAX, "digits" },
+	{ "skl", "0x10000000000000000", EINVAL, 0, 0, VPMC_WHY_SYNTAX, "digits" },
+	{ "skl", "0x4100c0:u", EINVAL, 0, 8, VPMC_WHY_SYNTAX, "bits 16 and 17" },
+	{ "skl", "r100c0", EINVAL, 0, 0, VPMC_WHY_SYNTAX, "without modes" },
+	{ "skl", "instuctions", ENOENT, 0, 0, VPMC_WHY_UNKNOWN, "did you mean instructions?" },
+	{ "skl", "cycles,INST_RETIERD:ANY_P", ENOENT, 1, 7, VPMC_WHY_UNKNOWN, "INST_RETIRED" },
+	{ "skl", "INST_RETIRED:ANYP", EINVAL, 0, 0, VPMC_WHY_ATTRIBUTE, "INST_RETIRED:ANY_P" },
+	{ "skl", "nonsense_of_all_kinds", ENOENT, 0, 0, VPMC_WHY_UNKNOWN, "vpmc list" },
+	{ "skl", "zen::CYCLES", ENOENT, 0, 0, VPMC_WHY_UNKNOWN, "table 'skl'" },
+	{ "skl", "perf::INSTRUCTIONS", ENOENT, 0, 0, VPMC_WHY_UNKNOWN, "table 'skl'" },
+	{ "skl", "DTLB_LOAD_MISSES", EINVAL, 0, 0, VPMC_WHY_UMASK, "DTLB_LOAD_MISSES:" },
+	{ "skl", "INST_RETIRED:ANY_P:t", EOPNOTSUPP, 0, 0, VPMC_WHY_REFUSED_ATTRIBUTE, "attribute 't'" },
+	{ "skl", "INST_RETIRED:ANY_P:intx", EOPNOTSUPP, 0, 0, VPMC_WHY_REFUSED_ATTRIBUTE, "attribute 'intx'" },
+	{ "skl", "INST_RETIRED:ANY_P:intxcp", EOPNOTSUPP, 0, 0, VPMC_WHY_REFUSED_ATTRIBUTE, "attribute 'intxcp'" },
+	{ "skl", "OFFCORE_RESPONSE_0:DMND_DATA_RD:L3_HIT", EOPNOTSUPP, 0, 0, VPMC_REASON_EXTRA_MSR, "one more register" },
+	{ "skl", "instructions,instructions", EINVAL, 1, 13, VPMC_WHY_DOUBLED, "the same as 'instructions', event 0" },
+	{ "skl", "cycles,instructions,INST_RETIRED:ANY_P", EINVAL, 2, 20, VPMC_WHY_DOUBLED, "'instructions', event 1" },
+	{ "skl", "cycles@1,branches@1", EINVAL, 1, 9, VPMC_WHY_CONFLICT, "same counter as 'cycles@1'" },
+	{ "amd64_fam17h_zen1", "ref-cycles", EOPNOTSUPP, 0, 0, VPMC_WHY_NOT_PORTABLE, "AMD" },
+	{ "amd64_fam17h_zen1", "RETIRED_INSTRUCTIONS:h", EOPNOTSUPP, 0, 0, VPMC_WHY_REFUSED_ATTRIBUTE, "attribute 'h'" },
+	{ "amd64_fam17h_zen1", "RETIRED_INSTRUCTIONS:g", EOPNOTSUPP, 0, 0, VPMC_WHY_REFUSED_ATTRIBUTE, "attribute 'g'" },
+	{ "no_such_table", "INST_RETIRED", ENOENT, 0, 0, VPMC_WHY_NO_TABLE, "LIBPFM_FORCE_PMU" },
+};
+
+static bool has_only_defined_values(void)
+{
+	return !events && !nr && !error.reserved[0] && !error.reserved[2] &&
+	       strlen(error.what) < sizeof(error.what) &&
+	       strlen(error.why) < sizeof(error.why) &&
+	       strlen(error.remedy) < sizeof(error.remedy) &&
+	       strlen(error.text) < sizeof(error.text) &&
+	       !strchr(error.text, '\n');
+}
+
+static void refused_by(struct __test_metadata *_metadata, const char *table)
+{
+	unsigned int i, lists = 0;
+	const struct bad *b;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		b = &bad[i];
+		if (strcmp(b->table, table))
+			continue;
+		lists++;
+		EXPECT_EQ(-b->err, parse(b->table, b->list)) {
+			TH_LOG("'%s': %s", b->list, error.text);
+		}
+		EXPECT_EQ(b->err, error.errnum);
+		EXPECT_EQ(b->reason, error.reason);
+		EXPECT_EQ(b->event, error.event);
+		EXPECT_EQ(b->position, error.position);
+		EXPECT_TRUE(has_only_defined_values());
+		EXPECT_NE(NULL, strstr(error.text, b->words)) {
+			TH_LOG("'%s': %s", b->list, error.text);
+		}
+		EXPECT_EQ(-b->err, vpmc_parse_events(b->list, &events, &nr, NULL));
+	}
+	EXPECT_LT(0, lists);
+}
+
+TEST(bad_lists_on_intel)
+{
+	refused_by(_metadata, "skl");
+}
+
+TEST(bad_lists_on_amd)
+{
+	refused_by(_metadata, "amd64_fam17h_zen1");
+}
+
+TEST(bad_lists_without_a_table)
+{
+	refused_by(_metadata, "no_such_table");
+	ASSERT_EQ(0, parse("no_such_table", "rc0,NOPE?"));
+	EXPECT_EQ(NULL, vpmc_table(NULL));
+	EXPECT_EQ(VPMC_WHY_NO_TABLE, events[1].reason);
+	vpmc_free_events(events);
+}
+
+/* What is optional is left out if the processor has not got it, and only then. */
+TEST(optional)
+{
+	static const char list[] = "NOPE?,cycles?,INST_RETIRED:NOPE?,INST_RETIRED:ANY_P:t?,OFFCORE_RESPONSE_0:DMND_DATA_RD:L3_HIT?,cycles:k?";
+	static const unsigned int reasons[] = {
+		VPMC_WHY_UNKNOWN, 0, VPMC_WHY_ATTRIBUTE,
+		VPMC_WHY_REFUSED_ATTRIBUTE, VPMC_REASON_EXTRA_MSR, 0,
+	};
+	unsigned int i;
+
+	ASSERT_EQ(0, parse("skl", list));
+	ASSERT_EQ(6, nr);
+	for (i = 0; i < nr; i++) {
+		EXPECT_EQ(reasons[i], events[i].reason);
+		EXPECT_EQ(!!reasons[i], !!(events[i].flags & VPMC_EVENT_LEFT_OUT));
+		EXPECT_NE(0, events[i].flags & VPMC_EVENT_OPTIONAL);
+	}
+	vpmc_free_events(events);
+	EXPECT_EQ(-EINVAL, parse("skl", "cycles@x?"));
+	EXPECT_EQ(-EINVAL, parse("skl", "cycles,cycles?"));
+}
+
+TEST(optional_on_amd)
+{
+	ASSERT_EQ(0, parse("amd64_k8_revc", "ref-cycles?,instructions"));
+	EXPECT_EQ(VPMC_WHY_NOT_PORTABLE, events[0].reason);
+	vpmc_free_events(events);
+}
+
+/* The nearest ones, at most three, the nearest first. */
+TEST(similar)
+{
+	ASSERT_EQ(-ENOENT, parse("skl", "branch-mises"));
+	ASSERT_LE(1, error.nr_similar);
+	EXPECT_STREQ("branch-misses", error.similar[0]);
+	ASSERT_EQ(-ENOENT, parse("skl", "L2_RQST"));
+	EXPECT_STREQ("L2_RQSTS", error.similar[0]);
+	ASSERT_EQ(-ENOENT, parse("skl", "RETIRED"));
+	EXPECT_EQ(VPMC_SIMILAR, error.nr_similar);
+	ASSERT_EQ(-EINVAL, parse("skl", "L2_RQSTS:REFERENCE"));
+	EXPECT_STREQ("L2_RQSTS:REFERENCES", error.similar[0]);
+}
+
+static char first[64];
+static unsigned int portable, plain, umasks, marked, wrong;
+
+static int look(void *arg, const struct vpmc_event_info *info)
+{
+	struct vpmc_event *made;
+	unsigned int n;
+
+	if (!first[0])
+		snprintf(first, sizeof(first), "%s", info->name);
+	portable += !!(info->flags & VPMC_INFO_PORTABLE);
+	umasks += !!(info->flags & VPMC_INFO_UMASK);
+	plain += !(info->flags & (VPMC_INFO_UMASK | VPMC_INFO_PORTABLE));
+	marked += !!info->reason;
+	if (!info->description || !info->event ||
+	    !!info->umask != !!(info->flags & VPMC_INFO_UMASK) ||
+	    !info->select != !!info->reason)
+		wrong++;
+	/* the callback may use the library, and what is unmarked is accepted */
+	if (vpmc_parse_events(info->name, &made, &n, NULL) == 0) {
+		if (info->reason || n != 1 || made->select != info->select)
+			wrong++;
+		vpmc_free_events(made);
+	} else if (!info->reason) {
+		wrong++;
+	}
+	return arg && plain == 3 ? 42 : 0;
+}
+
+TEST(list)
+{
+	setenv("LIBPFM_FORCE_PMU", "skl", 1);
+	ASSERT_EQ(0, vpmc_list_events(look, NULL));
+	EXPECT_STREQ("instructions", first);
+	EXPECT_EQ(7, portable);
+	EXPECT_LT(50, plain);
+	EXPECT_LT(200, umasks);
+	EXPECT_LT(10, marked);
+	EXPECT_EQ(0, wrong);
+	plain = 0;
+	EXPECT_EQ(42, vpmc_list_events(look, &plain));
+	EXPECT_EQ(3, plain);
+}
+
+TEST(list_of_amd)
+{
+	setenv("LIBPFM_FORCE_PMU", "amd64_fam17h_zen1", 1);
+	ASSERT_EQ(0, vpmc_list_events(look, NULL));
+	EXPECT_EQ(7, portable);
+	EXPECT_LE(3, marked);
+	EXPECT_EQ(0, wrong);
+}
+
+/* Hand-made events, more than a set can have. */
+TEST(fill_control)
+{
+	static struct vpmc_event many[VPMC_MAX_COUNTERS + 1];
+	struct vpmc_control control;
+	unsigned int i;
+
+	for (i = 0; i < VPMC_MAX_COUNTERS + 1; i++)
+		many[i] = (struct vpmc_event) { .select = 0x10000 + i,
+						.index = i, .period = 7 * i };
+	memset(&control, 0xff, sizeof(control));
+	EXPECT_EQ(-ENOSPC, vpmc_fill_control(many, VPMC_MAX_COUNTERS + 1, 0,
+					     &control));
+	EXPECT_EQ(0, control.nr_counters);
+	EXPECT_EQ(0, control.counter[0].evtsel);
+	many[3].flags = VPMC_EVENT_LEFT_OUT;
+	many[4].flags = VPMC_EVENT_PRESERVE;
+	ASSERT_EQ(0, vpmc_fill_control(many, VPMC_MAX_COUNTERS + 1,
+				       VPMC_CONTROL_STOPPED, &control));
+	EXPECT_EQ(VPMC_MAX_COUNTERS, control.nr_counters);
+	EXPECT_EQ(VPMC_CONTROL_STOPPED, control.flags);
+	EXPECT_EQ(0x10002, control.counter[2].evtsel);
+	EXPECT_EQ(0x10004, control.counter[3].evtsel);
+	EXPECT_EQ(4, control.counter[3].index);
+	EXPECT_EQ(28, control.counter[3].period);
+	EXPECT_EQ(VPMC_COUNTER_PRESERVE, control.counter[3].flags);
+	EXPECT_EQ(0, control.counter[2].flags);
+}
+
+/* Every number that the kernel may give has a name and a text of its own. */
+TEST(texts)
+{
+	unsigned int i, j;
+
+	for (i = 0; i <= VPMC_REASON_RING_MEMORY; i++) {
+		EXPECT_STRNE("unknown", vpmc_reason_name(i));
+		EXPECT_LT(5, strlen(vpmc_reason_text(i)));
+		for (j = 0; j < i; j++)
+			EXPECT_STRNE(vpmc_reason_name(j), vpmc_reason_name(i));
+	}
+	for (i = VPMC_WHY_SYNTAX; i <= VPMC_WHY_UMASK; i++) {
+		EXPECT_STRNE("unknown", vpmc_reason_name(i));
+		EXPECT_LT(5, strlen(vpmc_reason_text(i)));
+	}
+	for (i = VPMC_HOLDER_NONE; i <= VPMC_HOLDER_REVOKED; i++)
+		EXPECT_EQ(NULL, strstr(vpmc_holder_text(i), "does not know"));
+	for (i = VPMC_STATE_EMPTY; i <= VPMC_STATE_OVERFLOWED; i++)
+		EXPECT_STRNE("unknown", vpmc_state_text(i));
+	EXPECT_STREQ("running", vpmc_state_text(VPMC_STATE_RUNNING));
+	EXPECT_STREQ("unknown", vpmc_reason_name(12345));
+	EXPECT_STREQ("unknown", vpmc_reason_name(VPMC_WHY_SYNTAX - 1));
+	EXPECT_STREQ("unknown", vpmc_state_text(99));
+	EXPECT_NE(NULL, vpmc_holder_text(99));
+	EXPECT_STREQ("", vpmc_holder_help(99));
+}
+
+/* This machine has no vpmc, in general: that is what is said then. */
+TEST(kernel_without_vpmc)
+{
+	struct vpmc_info info;
+	struct vpmc *v = (void *)1;
+	int fd = open("/dev/null", O_RDONLY);
+
+	if (!access("/proc/self/perfctr", F_OK))
+		SKIP(return, "this kernel has vpmc");
+	memset(&info, 0xff, sizeof(info));
+	EXPECT_EQ(-ENOSYS, vpmc_get_info(&info));
+	EXPECT_EQ(0, info.size);
+	EXPECT_EQ(0, info.name[0]);
+	EXPECT_EQ(-ENOSYS, vpmc_open(&v, 0, &error));
+	EXPECT_EQ(NULL, v);
+	EXPECT_EQ(ENOSYS, error.errnum);
+	EXPECT_EQ(VPMC_WHY_NO_KERNEL, error.reason);
+	EXPECT_STREQ("this thread's counters: this kernel has no vpmc, or /proc is not mounted; boot a kernel with CONFIG_VPMC=y",
+		     error.text);
+	EXPECT_EQ(-ENOSYS, vpmc_open_thread(&v, 1, 0, &error));
+	EXPECT_EQ(-ENOTTY, vpmc_open_fd(&v, fd, &error));
+	close(fd);
+	EXPECT_EQ(-ENOSYS, vpmc_check(&error));
+	EXPECT_EQ(VPMC_WHY_NO_KERNEL, error.reason);
+	EXPECT_EQ(-ENOSYS, vpmc_check(NULL));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Opening, refusals, overflows, families, and who may: everything about a set but
+ * its counts.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <grp.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+
+#include "lib_test.h"
+
+#define TURNS		100000
+#define NOBODY		65534
+#define PARANOID_FILE	"/proc/sys/kernel/vpmc_paranoid"
+#define PERF_PARANOID_FILE "/proc/sys/kernel/perf_event_paranoid"
+
+/* Seven counters, of which three are fixed ones: as Skylake has them. */
+static const char seven[] =
+	"instructions,cycles,r0300,branches,r00f0,r09f0,r0af0";
+
+static struct vpmc_error error;
+
+static void filled_with_ones(void *what, size_t size)
+{
+	memset(what, 0xff, size);
+}
+
+TEST(open_errors)
+{
+	struct vpmc *v = (void *)1;
+	int fd;
+
+	EXPECT_EQ(-EINVAL, vpmc_open(&v, 1U << 30, &error));
+	EXPECT_EQ(NULL, v);
+	EXPECT_EQ(EINVAL, error.errnum);
+	v = (void *)1;
+	EXPECT_EQ(-ENOENT, vpmc_open(&v, VPMC_OPEN_EXISTING, &error));
+	EXPECT_EQ(NULL, v);
+	EXPECT_NE(NULL, strstr(error.text, "no counters"));
+	EXPECT_EQ(-ENOENT, vpmc_open(&v, VPMC_OPEN_READ, NULL));
+	EXPECT_EQ(-ESRCH, vpmc_open_thread(&v, 0, 0, &error));
+	EXPECT_EQ(-ESRCH, vpmc_open_thread(&v, -1, 0, &error));
+	EXPECT_EQ(-ESRCH, vpmc_open_thread(&v, 0x3fffff, 0, &error));
+	EXPECT_EQ(VPMC_WHY_NO_THREAD, error.reason);
+	EXPECT_STREQ("thread 4194303", error.what);
+	/* kthreadd */
+	EXPECT_EQ(-EOPNOTSUPP, vpmc_open_thread(&v, 2, 0, &error));
+	EXPECT_EQ(VPMC_WHY_KERNEL_THREAD, error.reason);
+	v = (void *)1;
+	EXPECT_EQ(-EBADF, vpmc_open_fd(&v, -1, &error));
+	EXPECT_EQ(NULL, v);
+	fd = open("/dev/null", O_RDWR);
+	EXPECT_EQ(-ENOTTY, vpmc_open_fd(&v, fd, &error));
+	EXPECT_NE(NULL, strstr(error.text, "not a file perfctr"));
+	close(fd);
+	fd = open("/proc/self/perfctr", O_RDONLY);
+	EXPECT_EQ(-ENOENT, vpmc_open_fd(&v, fd, &error));
+	close(fd);
+	vpmc_close(NULL);
+}
+
+/* No descriptor is lost, whatever fails, and none survives execve(). */
+TEST(descriptors)
+{
+	int before = dup(0), i, flags;
+	struct vpmc *v;
+
+	close(before);
+	for (i = 0; i < 10; i++) {
+		vpmc_open(&v, VPMC_OPEN_READ, NULL);
+		vpmc_close(v);
+		vpmc_open_thread(&v, 2, 0, NULL);
+		vpmc_open_fd(&v, 0, NULL);
+		ASSERT_EQ(0, vpmc_open(&v, 0, NULL));
+		flags = fcntl(vpmc_fd(v), F_GETFD);
+		EXPECT_EQ(FD_CLOEXEC, flags);
+		vpmc_check(NULL);
+		vpmc_close(v);
+		ASSERT_EQ(0, vpmc_open(&v, VPMC_OPEN_EXISTING, NULL));
+		vpmc_close(v);
+	}
+	i = dup(0);
+	EXPECT_EQ(before, i);
+	close(i);
+}
+
+TEST(opened_for_reading)
+{
+	struct vpmc *v, *reader;
+	uint64_t ticks;
+
+	ASSERT_EQ(0, vpmc_open(&v, 0, NULL));
+	ASSERT_EQ(0, vpmc_program(v, NULL, 0, 0, NULL));
+	ASSERT_EQ(0, vpmc_open(&reader, VPMC_OPEN_READ, NULL));
+	EXPECT_EQ(0, vpmc_read(reader, NULL, 0, &ticks));
+	EXPECT_NE(0, ticks);
+	EXPECT_EQ(-EBADF, vpmc_start(reader));
+	EXPECT_EQ(-EBADF, vpmc_unlink(reader));
+	EXPECT_EQ(-EBADF, vpmc_program(reader, NULL, 0, 0, &error));
+	EXPECT_NE(NULL, strstr(error.text, "reading alone"));
+	vpmc_close(reader);
+	vpmc_close(v);
+}
+
+FIXTURE(set) {
+	struct vpmc *v;
+	struct vpmc_event *events;
+	unsigned int nr;
+};
+
+FIXTURE_SETUP(set)
+{
+	ASSERT_EQ(0, vpmc_open(&self->v, 0, &error)) {
+		TH_LOG("%s", error.text);
+	}
+}
+
+FIXTURE_TEARDOWN(set)
+{
+	vpmc_free_events(self->events);
+	vpmc_close(self->v);
+}
+
+static int program(FIXTURE_DATA(set) *self, const char *list, unsigned int flags)
+{
+	int err;
+
+	vpmc_free_events(self->events);
+	self->events = NULL;
+	err = vpmc_parse_events(list, &self->events, &self->nr, &error);
+	if (err)
+		return err;
+	filled_with_ones(&error, sizeof(error));
+	return vpmc_program(self->v, self->events, self->nr, flags, &error);
+}
+
+/* Each refusal names the event, the reason, and what helps. */
+TEST_F(set, refusals)
+{
+	char list[100];
+
+	EXPECT_EQ(7, program(self, seven, 0));
+	EXPECT_EQ(0, error.errnum);
+	EXPECT_EQ(-ENOSPC, program(self, "r00f0,r01f0,r02f0,r03f0,r04f0", 0));
+	EXPECT_EQ(VPMC_REASON_NO_COUNTER, error.reason);
+	EXPECT_EQ(4, error.event);
+	EXPECT_EQ(24, error.position);
+	EXPECT_STREQ("r04f0", error.what);
+	EXPECT_NE(NULL, strstr(error.text, "the first 4 fit"));
+	EXPECT_EQ(-1, self->events[0].element);
+	snprintf(list, sizeof(list), "%s,r0bf0", seven);
+	EXPECT_EQ(-ENOSPC, program(self, list, 0));
+	EXPECT_EQ(VPMC_REASON_TOO_MANY, error.reason);
+	EXPECT_NE(NULL, strstr(error.text, "at most 7 events"));
+	EXPECT_EQ(-EINVAL, program(self, "instructions@5", 0));
+	EXPECT_EQ(VPMC_REASON_BAD_INDEX, error.reason);
+	EXPECT_EQ(-EINVAL, program(self, "branches,instructions@fixed1", 0));
+	EXPECT_EQ(VPMC_REASON_WRONG_EVENT, error.reason);
+	EXPECT_EQ(1, error.event);
+	EXPECT_STREQ("instructions@fixed1", error.what);
+	EXPECT_EQ(-EOPNOTSUPP, program(self, "cache-misses", 0));
+	EXPECT_EQ(VPMC_REASON_UNAVAILABLE, error.reason);
+	EXPECT_EQ(-EINVAL, program(self, "0x8000100c0", 0));
+	EXPECT_EQ(VPMC_REASON_RESERVED_BIT, error.reason);
+	EXPECT_EQ(-EEXIST, program(self, "branches", VPMC_CONTROL_NEW));
+	EXPECT_EQ(VPMC_WHY_EXISTS, error.reason);
+	EXPECT_EQ(-EINVAL, program(self, "branches", 1U << 30));
+	EXPECT_EQ(VPMC_WHY_SYSTEM, error.reason);
+	EXPECT_EQ(-EINVAL, vpmc_program(self->v, self->events, self->nr,
+					1U << 30, NULL));
+}
+
+/* More than the kernel's structure has room for. */
+TEST_F(set, thirty_three)
+{
+	static struct vpmc_event events[VPMC_MAX_COUNTERS + 1];
+
+	EXPECT_EQ(-ENOSPC, vpmc_program(self->v, events, VPMC_MAX_COUNTERS + 1,
+					0, &error));
+	EXPECT_EQ(VPMC_REASON_TOO_MANY, error.reason);
+	EXPECT_STREQ("33 events", error.what);
+}
+
+TEST_F(set, optional)
+{
+	uint64_t count[2];
+
+	ASSERT_EQ(2, program(self, "NOPE?,cache-misses?,instructions,branches@9?,branches", 0));
+	EXPECT_EQ(VPMC_WHY_UNKNOWN, self->events[0].reason);
+	EXPECT_EQ(VPMC_REASON_UNAVAILABLE, self->events[1].reason);
+	EXPECT_EQ(VPMC_REASON_BAD_INDEX, self->events[3].reason);
+	EXPECT_EQ(-1, self->events[1].element);
+	EXPECT_EQ(0, self->events[2].element);
+	EXPECT_EQ(1, self->events[4].element);
+	EXPECT_EQ(VPMC_RDPMC_FIXED, self->events[2].counter);
+	ASSERT_TRUE(counted(self->v, 2, TURNS, count));
+	EXPECT_EQ(INSTRUCTIONS_OF(TURNS), count[0]);
+	EXPECT_EQ(BRANCHES_OF(TURNS), count[1]);
+	/* what does not fit is an error all the same */
+	EXPECT_EQ(-ENOSPC, program(self, "r00f0?,r01f0?,r02f0?,r03f0?,r04f0?", 0));
+}
+
+TEST_F(set, counters_by_number)
+{
+	struct vpmc_control control;
+
+	ASSERT_EQ(3, program(self, "branches@3,instructions@1,cycles@fixed1", 0));
+	EXPECT_EQ(3, self->events[0].counter);
+	EXPECT_EQ(1, self->events[1].counter);
+	EXPECT_EQ(VPMC_RDPMC_FIXED + 1, self->events[2].counter);
+	ASSERT_EQ(0, vpmc_get_control(self->v, &control));
+	ASSERT_EQ(3, control.nr_counters);
+	EXPECT_EQ(0x100c4, control.counter[0].evtsel);
+	EXPECT_EQ(1, control.counter[1].index);
+}
+
+/* Another thread's set has no page: its counters are asked of the kernel. */
+TEST_F(set, another_process)
+{
+	struct vpmc_event event = { .text = "branches", .select = 0x100c4,
+				    .index = VPMC_ANY };
+	uint64_t count[1], ticks;
+	unsigned int seen;
+	pid_t pid = fork();
+	struct vpmc *v;
+
+	if (!pid) {
+		raise(SIGSTOP);
+		work(TURNS);
+		_exit(0);
+	}
+	waitpid(pid, NULL, WUNTRACED);
+	ASSERT_EQ(0, vpmc_open_thread(&v, pid, 0, &error));
+	EXPECT_EQ(NULL, vpmc_page(v));
+	ASSERT_EQ(1, vpmc_program(v, &event, 1, 0, &error));
+	EXPECT_EQ(0, event.element);
+	EXPECT_EQ(0, event.counter);
+	EXPECT_EQ(0, vpmc_wait(v, 0, &seen));
+	EXPECT_EQ(0, seen);
+	kill(pid, SIGCONT);
+	EXPECT_EQ(0, vpmc_wait(v, 60000, &seen));
+	EXPECT_EQ(VPMC_WAIT_END, seen);
+	ASSERT_EQ(1, vpmc_read(v, count, 1, &ticks));
+	EXPECT_LE(BRANCHES_OF(TURNS), count[0]);
+	EXPECT_GT(BRANCHES_OF(TURNS) + 5000, count[0]);
+	EXPECT_EQ(0, vpmc_ticks_to_ns(v, ticks, &ticks));
+	EXPECT_NE(0, ticks);
+	EXPECT_EQ(-ESRCH, vpmc_start(v));
+	waitpid(pid, NULL, 0);
+	vpmc_close(v);
+}
+
+TEST_F(set, wait)
+{
+	struct timespec before, after;
+	unsigned int seen = 1;
+
+	EXPECT_EQ(-EINVAL, vpmc_wait(self->v, -1, &seen));
+	EXPECT_EQ(0, seen);
+	ASSERT_EQ(0, vpmc_program(self->v, NULL, 0, 0, NULL));
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	EXPECT_EQ(0, vpmc_wait(self->v, 50, &seen));
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	EXPECT_EQ(0, seen);
+	EXPECT_LE(50000000, (after.tv_sec - before.tv_sec) * 1000000000 +
+		  after.tv_nsec - before.tv_nsec);
+}
+
+TEST_F(set, overflow_and_resume)
+{
+	unsigned int seen;
+	uint64_t a[1], b[1];
+
+	ASSERT_EQ(0, vpmc_parse_events("instructions", &self->events, &self->nr,
+				       NULL));
+	self->events[0].period = TURNS;
+	ASSERT_EQ(1, vpmc_program(self->v, self->events, 1, 0, &error));
+	work(TURNS);
+	EXPECT_EQ(0, vpmc_wait(self->v, 0, &seen));
+	EXPECT_EQ(VPMC_WAIT_OVERFLOW, seen);
+	ASSERT_EQ(1, vpmc_read(self->v, a, 1, NULL));
+	work(TURNS);
+	ASSERT_EQ(1, vpmc_read(self->v, b, 1, NULL));
+	EXPECT_EQ(a[0], b[0]);
+	EXPECT_EQ(0, vpmc_resume(self->v));
+	ASSERT_EQ(1, vpmc_read(self->v, b, 1, NULL));
+	EXPECT_LT(a[0], b[0]);
+	self->events[0].period = 1;
+	EXPECT_EQ(-EINVAL, vpmc_program(self->v, self->events, 1, 0, &error));
+	EXPECT_EQ(VPMC_REASON_PERIOD, error.reason);
+}
+
+TEST_F(set, ring)
+{
+	const struct vpmc_ring *ring = (void *)1;
+	struct vpmc_control control;
+	struct vpmc_event event = { .select = 0x100c0, .index = VPMC_ANY,
+				    .period = TURNS };
+	uint64_t last = 0;
+	unsigned int i, n;
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(0, vpmc_program(self->v, NULL, 0, 0, NULL));
+	EXPECT_EQ(-ENODATA, vpmc_map_ring(self->v, &ring));
+	EXPECT_EQ(NULL, ring);
+	EXPECT_EQ(-ENODATA, vpmc_consume(self->v, 0));
+	ASSERT_EQ(0, vpmc_fill_control(&event, 1, VPMC_CONTROL_REARM, &control));
+	control.ring_records = 16;
+	control.ring_watermark = 1;
+	ASSERT_EQ(1, vpmc_program_raw(self->v, &control, &error));
+	ASSERT_EQ(0, vpmc_map_ring(self->v, &ring));
+	EXPECT_EQ(0, vpmc_ring_unread(ring));
+	work(3 * TURNS);
+	n = vpmc_ring_unread(ring);
+	EXPECT_LE(6, n);
+	for (i = 0; i < n; i++) {
+		const struct vpmc_record *record = vpmc_ring_record(ring, i);
+
+		EXPECT_LE(last + TURNS, record->sum[0] + 100);
+		last = record->sum[0];
+	}
+	EXPECT_EQ(0, vpmc_ring_lost(ring));
+	EXPECT_EQ(-EINVAL, vpmc_consume(self->v, 100));
+	EXPECT_EQ(0, vpmc_consume(self->v, n));
+	EXPECT_EQ(n, ring->tail);
+	/* the child has no ring, and does not crash */
+	pid = fork();
+	if (!pid)
+		_exit(vpmc_ring_unread(ring) || vpmc_ring_lost(ring) ||
+		      vpmc_map_ring(self->v, &ring) != -ESRCH);
+	waitpid(pid, &status, 0);
+	EXPECT_EQ(0, status);
+	/* another one takes its place */
+	control.ring_records = 1024;
+	ASSERT_EQ(1, vpmc_program_raw(self->v, &control, &error));
+	ASSERT_EQ(0, vpmc_map_ring(self->v, &ring));
+	EXPECT_EQ(1024, ring->nr_records);
+	control.ring_records = 3;
+	EXPECT_EQ(-EINVAL, vpmc_program_raw(self->v, &control, &error));
+	EXPECT_EQ(VPMC_REASON_RING, error.reason);
+}
+
+/* Two children that have ended and one that lives. */
+TEST_F(set, family)
+{
+	struct vpmc_read sums;
+	pid_t pid[3];
+	int i;
+
+	ASSERT_EQ(1, program(self, "branches", VPMC_CONTROL_INHERIT_PROCESSES));
+	for (i = 0; i < 3; i++) {
+		pid[i] = fork();
+		if (!pid[i]) {
+			work((i + 1) * TURNS);
+			if (i == 2)
+				raise(SIGSTOP);
+			_exit(0);
+		}
+		waitpid(pid[i], NULL, WUNTRACED);
+	}
+	ASSERT_EQ(0, vpmc_read_sums(self->v, 0, &sums));
+	EXPECT_GT(TURNS, sums.sum[0]);
+	ASSERT_EQ(0, vpmc_read_sums(self->v, VPMC_READ_FINISHED, &sums));
+	EXPECT_EQ(2, sums.finished);
+	EXPECT_EQ(3, sums.sum[0] / TURNS);
+	ASSERT_EQ(0, vpmc_read_sums(self->v, VPMC_READ_FINISHED |
+				    VPMC_READ_LIVING, &sums));
+	EXPECT_EQ(1, sums.living);
+	EXPECT_EQ(6, sums.sum[0] / TURNS);
+	EXPECT_EQ(0, sums.lost);
+	filled_with_ones(&sums, sizeof(sums));
+	EXPECT_EQ(-EINVAL, vpmc_read_sums(self->v, 1U << 30, &sums));
+	EXPECT_EQ(0, sums.sum[0]);
+	EXPECT_EQ(0, sums.tid);
+	kill(pid[2], SIGKILL);
+	waitpid(pid[2], NULL, 0);
+}
+
+/* perf_event_open() raises SIGSYS from here on: this library must not need it. */
+static void forbid_perf(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {
+		.len = sizeof(filter) / sizeof(filter[0]), .filter = filter,
+	};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		_exit(100);
+}
+
+static void be_nobody(void)
+{
+	if (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY) ||
+	    prctl(PR_SET_DUMPABLE, 1))
+		_exit(101);
+}
+
+static int count_as_anybody(void)
+{
+	struct vpmc_event *events;
+	struct vpmc *v, *other;
+	unsigned int nr;
+	uint64_t count[1];
+
+	if (vpmc_check(&error))
+		return 1;
+	if (vpmc_open(&v, 0, &error) ||
+	    vpmc_parse_events("instructions", &events, &nr, &error) ||
+	    vpmc_program(v, events, nr, 0, &error) != 1 ||
+	    !counted(v, 1, TURNS, count) || count[0] != INSTRUCTIONS_OF(TURNS))
+		return 2;
+	events[0].select = 0x300c0;
+	if (vpmc_program(v, events, nr, 0, &error) != -EACCES ||
+	    error.reason != VPMC_REASON_KERNEL_MODE ||
+	    !strstr(error.text, "kernel.perf_event_paranoid"))
+		return 3;
+	if (vpmc_open_thread(&other, 1, 0, &error) != -EACCES ||
+	    error.reason != VPMC_WHY_NO_ACCESS)
+		return 4;
+	return 0;
+}
+
+FIXTURE(who) { };
+FIXTURE_SETUP(who) { }
+FIXTURE_TEARDOWN(who) { }
+FIXTURE_VARIANT(who) {
+	bool nobody, namespace, seccomp;
+};
+FIXTURE_VARIANT_ADD(who, nobody) { .nobody = true };
+FIXTURE_VARIANT_ADD(who, user_namespace) { .nobody = true, .namespace = true };
+FIXTURE_VARIANT_ADD(who, without_perf) { .nobody = true, .seccomp = true };
+
+static void become(const FIXTURE_VARIANT(who) *variant)
+{
+	if (variant->nobody)
+		be_nobody();
+	if (variant->namespace && unshare(CLONE_NEWUSER))
+		_exit(102);
+	if (variant->seccomp)
+		forbid_perf();
+}
+
+TEST_F(who, counts)
+{
+	int status, err;
+	pid_t pid;
+
+	ASSERT_EQ(0, write_file(PERF_PARANOID_FILE, "2"));
+	pid = fork();
+	if (!pid) {
+		become(variant);
+		err = count_as_anybody();
+		if (err)
+			fprintf(stderr, "# %d: %s\n", err, error.text);
+		_exit(err);
+	}
+	waitpid(pid, &status, 0);
+	EXPECT_EQ(0, status);
+}
+
+TEST_F(who, is_refused)
+{
+	char level[2] = "1";
+	int status;
+	pid_t pid;
+
+	for (; level[0] < '3'; level[0]++) {
+		ASSERT_EQ(0, write_file(PARANOID_FILE, level));
+		pid = fork();
+		if (!pid) {
+			become(variant);
+			_exit(vpmc_check(&error) != -EACCES ||
+			      error.reason != VPMC_REASON_PARANOID ||
+			      !strstr(error.text, "kernel.vpmc_paranoid"));
+		}
+		waitpid(pid, &status, 0);
+		EXPECT_EQ(0, status);
+	}
+	write_file(PARANOID_FILE, "0");
+}
+
+/* It touches no counters of the caller's. */
+TEST_F(set, check)
+{
+	uint64_t count[1];
+
+	filled_with_ones(&error, sizeof(error));
+	ASSERT_EQ(1, program(self, "instructions", VPMC_CONTROL_INHERIT_THREADS));
+	EXPECT_EQ(0, vpmc_check(&error));
+	EXPECT_EQ(0, error.errnum);
+	EXPECT_STREQ("", error.text);
+	ASSERT_TRUE(counted(self->v, 1, TURNS, count));
+	EXPECT_EQ(INSTRUCTIONS_OF(TURNS), count[0]);
+}
+
+TEST_HARNESS_MAIN

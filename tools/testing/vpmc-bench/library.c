@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Costs of the library beside what a program writes by hand: a read by call, and
+ * opening, programming and mapping a set.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <vpmc.h>
+
+#include "cost.h"
+#include "who.h"
+
+/* Where all values of a read go. */
+static uint64_t count[MAX_N], ticks;
+static struct cost cost;
+
+/* The compiler knows neither where the handle is nor how many there are. */
+#define HIDE(value)	__asm__ __volatile__("" : "+r" (value))
+
+static void measure_read(struct vpmc *v, unsigned int n)
+{
+	uint64_t *to = count, *time = &ticks;
+	unsigned int i;
+
+	HIDE(v);
+	HIDE(to);
+	HIDE(time);
+	HIDE(n);
+	cost.rounds = 0;
+	for (i = 0; i < ROUNDS; i++)
+		COST_OF(&cost, vpmc_read(v, to, n, time));
+	if (vpmc_read(v, to, n, time) != (int)n)
+		errx(1, "vpmc_read");
+	cost_print(&cost, "read-call", n, who_name[VPMC]);
+}
+
+static struct vpmc *opened(struct vpmc_event *set, unsigned int n)
+{
+	struct vpmc *v;
+
+	if (vpmc_open(&v, 0, NULL) ||
+	    vpmc_program(v, set, n, 0, NULL) != (int)n)
+		errx(1, "a set of %u counters", n);
+	return v;
+}
+
+static void closed(struct vpmc *v)
+{
+	vpmc_unlink(v);
+	vpmc_close(v);
+}
+
+static void measure_open(struct vpmc_event *set, unsigned int n)
+{
+	struct vpmc *v;
+	unsigned int i;
+
+	cost.rounds = 0;
+	for (i = 0; i < ROUNDS / 10; i++) {
+		COST_OF(&cost, v = opened(set, n));
+		closed(v);
+	}
+	cost_print(&cost, "open-library", n, who_name[VPMC]);
+}
+
+int main(void)
+{
+	struct vpmc_event set[MAX_N] = {};
+	unsigned int i, n;
+	struct vpmc *v;
+
+	be_alone(0);
+	who_init();
+	for (n = 0; n < MAX_N; n++) {
+		set[n].select = events[n].event | MODE_USER;
+		set[n].index = events[n].index;
+	}
+	for (i = 0; i < NR_SIZES; i++) {
+		v = opened(set, sizes[i]);
+		measure_read(v, sizes[i]);
+		closed(v);
+		measure_open(set, sizes[i]);
+	}
+	return 0;
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * COMMAND as a child.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "fail.h"
+
+/* How the child's programming went, in memory that both see. */
+struct answer {
+	int result;
+	struct vpmc_error error;
+	struct vpmc_event event[];	/* what their pointers mean is the same */
+};
+
+static sigset_t before;		/* the signal mask that COMMAND gets */
+static int signals = -1;
+static bool ending;
+
+void signals_begin(void)
+{
+	sigset_t ours;
+
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGCHLD);
+	sigaddset(&ours, SIGINT);
+	sigaddset(&ours, SIGTERM);
+	sigaddset(&ours, SIGHUP);
+	/* a parent may have left it ignored, and then there would be no status */
+	signal(SIGCHLD, SIG_DFL);
+	sigprocmask(SIG_BLOCK, &ours, &before);
+	signals = signalfd(-1, &ours, SFD_CLOEXEC);
+	if (signals < 0)
+		fail(STATUS_OURS, "signals: %s; close other files", strerror(errno));
+}
+
+int signal_fd(void)
+{
+	return signals;
+}
+
+bool signal_take(pid_t child)
+{
+	struct signalfd_siginfo info;
+
+	if (read(signals, &info, sizeof(info)) != sizeof(info) ||
+	    info.ssi_signo == SIGCHLD)
+		return false;
+	ending = true;
+	/* what comes from the terminal went to all of its foreground group */
+	if (child && info.ssi_code != SI_KERNEL)
+		kill(child, info.ssi_signo);
+	return true;
+}
+
+bool interrupted(void)
+{
+	return ending;
+}
+
+static void send_descriptor(int channel, int fd)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = {};
+	char byte = 0;
+	struct iovec data = { .iov_base = &byte, .iov_len = 1 };
+	struct msghdr message = {
+		.msg_iov = &data, .msg_iovlen = 1,
+		.msg_control = &control, .msg_controllen = sizeof(control),
+	};
+
+	control.header.cmsg_len = CMSG_LEN(sizeof(int));
+	control.header.cmsg_level = SOL_SOCKET;
+	control.header.cmsg_type = SCM_RIGHTS;
+	memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+	(void)!sendmsg(channel, &message, MSG_NOSIGNAL);
+}
+
+/* -1: the child has sent none */
+static int receive_descriptor(int channel)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = {};
+	char byte;
+	struct iovec data = { .iov_base = &byte, .iov_len = 1 };
+	struct msghdr message = {
+		.msg_iov = &data, .msg_iovlen = 1,
+		.msg_control = &control, .msg_controllen = sizeof(control),
+	};
+	int fd;
+
+	if (recvmsg(channel, &message, MSG_CMSG_CLOEXEC) <= 0 ||
+	    control.header.cmsg_type != SCM_RIGHTS)
+		return -1;
+	memcpy(&fd, CMSG_DATA(&control.header), sizeof(fd));
+	return fd;
+}
+
+/* The child, from fork() to execve(). */
+__attribute__((__noreturn__))
+static void be_child(int channel, char **command, struct group *group,
+		     unsigned int flags, struct answer *answer)
+{
+	struct vpmc *v;
+	int error;
+	char byte;
+
+	if (group) {
+		answer->result = vpmc_open(&v, 0, &answer->error);
+		if (!answer->result)
+			answer->result = vpmc_program(v, group->events,
+						      group->nr, flags,
+						      &answer->error);
+		if (answer->result < 0)
+			_exit(STATUS_OURS);
+		memcpy(answer->event, group->events,
+		       group->nr * sizeof(*group->events));
+		send_descriptor(channel, vpmc_fd(v));
+	}
+	if (read(channel, &byte, 1) != 1)
+		_exit(STATUS_OURS);	/* the parent has given up */
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	execvp(command[0], command);
+	error = errno;
+	(void)!send(channel, &error, sizeof(error), MSG_NOSIGNAL);
+	_exit(STATUS_OURS);
+}
+
+/* Takes the child's counters over. */
+static void take_counters(struct child *child, struct group *group,
+			  const struct answer *answer)
+{
+	struct vpmc_error error;
+	int fd = receive_descriptor(child->channel);
+
+	if (fd < 0 && answer->result < 0)
+		plan_refused(group, &answer->error);
+	if (fd < 0)
+		fail(STATUS_OURS, "counters: the child has not handed them over; raise the limit of open files");
+	if (vpmc_open_fd(&child->v, fd, &error))
+		fail_error(&error);
+	close(fd);
+	if (group->nr)
+		memcpy(group->events, answer->event,
+		       group->nr * sizeof(*group->events));
+}
+
+void child_start(struct child *child, char **command, struct group *group,
+		 unsigned int flags)
+{
+	size_t size = sizeof(struct answer) +
+		      (group ? group->nr : 0) * sizeof(struct vpmc_event);
+	struct answer *answer = mmap(NULL, size, PROT_READ | PROT_WRITE,
+				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int ends[2];
+
+	if (answer == MAP_FAILED ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		fail(STATUS_OURS, "%s: cannot be started: %s; end other programs",
+		     command[0], strerror(errno));
+	*child = (struct child){ .channel = ends[0], .pid = fork() };
+	if (child->pid < 0)
+		fail(STATUS_OURS, "%s: cannot be started: %s; end other programs",
+		     command[0], strerror(errno));
+	if (!child->pid) {
+		close(ends[0]);
+		be_child(ends[1], command, group, flags, answer);
+	}
+	close(ends[1]);
+	if (group)
+		take_counters(child, group, answer);
+	munmap(answer, size);
+}
+
+__attribute__((__noreturn__))
+static void cannot_run(const char *command, int error)
+{
+	struct stat file;
+
+	if (error == ENOENT && strchr(command, '/') && !stat(command, &file))
+		fail(STATUS_NOT_FOUND, "%s: the program that its first line or its header names is not there; install that",
+		     command);
+	if (error == ENOENT)
+		fail(STATUS_NOT_FOUND, "%s: no such command; name one that is in PATH, or give its path",
+		     command);
+	if (error == EACCES && !stat(command, &file) && S_ISDIR(file.st_mode))
+		fail(STATUS_NOT_EXECUTABLE, "%s: is a directory; name a program in it",
+		     command);
+	fail(STATUS_NOT_EXECUTABLE, "%s: cannot be executed: %s; name a program",
+	     command, strerror(error));
+}
+
+void child_exec(struct child *child, char **command)
+{
+	int error = 0;
+
+	(void)!send(child->channel, "", 1, MSG_NOSIGNAL);
+	/* it is closed by the execve() that succeeds */
+	if (recv(child->channel, &error, sizeof(error), 0) == sizeof(error))
+		cannot_run(command[0], error);
+	close(child->channel);
+}

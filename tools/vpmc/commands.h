@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The commands of vpmc. Each gets its own arguments, its name first, and returns
+ * the exit status.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef COMMANDS_H
+#define COMMANDS_H
+
+int stat_main(int argc, char **argv);
+int info_main(int argc, char **argv);
+int list_main(int argc, char **argv);
+int ctl_main(int argc, char **argv);
+
+#endif /* COMMANDS_H */

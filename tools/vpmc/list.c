@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * vpmc list: the events of this processor. The kernel is asked about each.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <argp.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <vpmc.h>
+
+#include "commands.h"
+#include "fail.h"
+#include "options.h"
+#include "output.h"
+#include "table.h"
+
+struct list {
+	const char *glob;	/* NULL: all */
+	bool names;		/* nothing but the names of what can be counted */
+	struct libscols_table *table;
+	struct vpmc *v;		/* to ask the kernel by; NULL: it cannot be asked */
+	struct vpmc_error error;	/* why not */
+	unsigned int found;
+};
+
+/* Reasons that are the event's own, whoever asks and whenever. */
+static bool is_about_event(unsigned int reason)
+{
+	switch (reason) {
+	case VPMC_REASON_RESERVED_BIT:
+	case VPMC_REASON_WRONG_EVENT:
+	case VPMC_REASON_NO_COUNTER:
+	case VPMC_REASON_UNAVAILABLE:
+	case VPMC_REASON_EXTRA_MSR:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Programs nothing but this event, stopped. Returns the reason of a refusal. */
+static unsigned int ask_kernel(struct list *list, uint64_t select)
+{
+	struct vpmc_control control = {
+		.flags = VPMC_CONTROL_STOPPED, .nr_counters = 1,
+		.counter = { { .evtsel = select, .index = VPMC_ANY } },
+	};
+
+	if (vpmc_program_raw(list->v, &control, NULL) >= 0)
+		return VPMC_REASON_NONE;
+	return is_about_event(control.reason) ? control.reason :
+						VPMC_REASON_NONE;
+}
+
+static bool matches(const struct list *list, const struct vpmc_event_info *info)
+{
+	return !list->glob ||
+	       !fnmatch(list->glob, info->name, FNM_CASEFOLD) ||
+	       !fnmatch(list->glob, info->event, FNM_CASEFOLD);
+}
+
+static int tell(void *arg, const struct vpmc_event_info *info)
+{
+	struct list *list = arg;
+	unsigned int reason = info->reason;
+	const char *text[3];
+
+	if (!matches(list, info))
+		return 0;
+	if (!reason && list->v)
+		reason = ask_kernel(list, info->select);
+	list->found++;
+	if (list->names) {
+		if (!reason)
+			puts(info->name);
+		return 0;
+	}
+	text[0] = info->name;
+	text[1] = reason ? vpmc_reason_name(reason) : "";
+	text[2] = info->description;
+	table_line(list->table, text);
+	return 0;
+}
+
+/* A set of this thread's, to be replaced by each event that is asked about. */
+static void open_kernel(struct list *list)
+{
+	struct vpmc_control none = {
+		.flags = VPMC_CONTROL_STOPPED | VPMC_CONTROL_NEW,
+	};
+
+	if (vpmc_open(&list->v, 0, &list->error))
+		return;
+	if (vpmc_program_raw(list->v, &none, &list->error) >= 0 &&
+	    !vpmc_check(&list->error))
+		return;
+	vpmc_close(list->v);
+	list->v = NULL;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct list *list = state->input;
+
+	switch (key) {
+	case 'n':
+		list->names = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (list->glob)
+			fail(STATUS_OURS, "%s: vpmc list takes one pattern; leave it out",
+			     arg);
+		list->glob = arg;
+		return 0;
+	default:
+		return options_default(key, state);
+	}
+}
+
+int list_main(int argc, char **argv)
+{
+	static const struct argp_option option[] = {
+		{ "names", 'n', NULL, 0, "Nothing but the names of what can be counted", 0 },
+		{}
+	};
+	static const struct argp argp = {
+		.options = option,
+		.parser = parse,
+		.args_doc = "[GLOB]",
+		.doc = "Lists the events of this processor, the portable ones first, with their unit masks."
+		       "\vWhat cannot be counted is marked with the reason.",
+	};
+	struct list list = {};
+
+	options_parse("vpmc list", &argp, argc, argv, &list);
+	open_kernel(&list);
+	list.table = table_new(false, false);
+	table_column(list.table, "", false);
+	table_column(list.table, "", false);
+	table_column(list.table, "", false);
+	vpmc_list_events(tell, &list);
+	if (!list.found)
+		fail(STATUS_OURS, "%s: no event's name matches it; vpmc list without a pattern lists all",
+		     list.glob);
+	if (!list.names)
+		table_print(list.table, stdout);
+	output_finish();
+	if (!list.v)
+		note("kernel: it was not asked what it refuses: %s: %s; vpmc info tells what is possible",
+		     list.error.what, list.error.why);
+	return 0;
+}

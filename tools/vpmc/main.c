@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * vpmc: count a program, and what counting is like here.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <argp.h>
+#include <string.h>
+
+#include "commands.h"
+#include "fail.h"
+#include "options.h"
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+} commands[] = {
+	{ "stat", stat_main },
+	{ "info", info_main },
+	{ "list", list_main },
+	{ "ctl", ctl_main },
+};
+
+static int run_command(int argc, char **argv)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (!strcmp(argv[0], commands[i].name))
+			return commands[i].run(argc, argv);
+	fail(STATUS_OURS, "%s: no such command; there are stat, info, list and ctl (vpmc --help)", argv[0]);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	int *first = state->input;
+
+	switch (key) {
+	case ARGP_KEY_ARG:
+		/* the command's name; all behind it is the command's */
+		(void)arg;
+		*first = state->next - 1;
+		state->next = state->argc;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		fail(STATUS_OURS, "COMMAND: there is none; use stat, info, list or ctl (vpmc --help)");
+	default:
+		return options_default(key, state);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.parser = parse,
+		.args_doc = "COMMAND [OPTION]...",
+		.doc = "Virtual performance counters.\n\nCommands:\n"
+		       "  stat   count a program, a process or a thread\n"
+		       "  info   what can be counted here, or why nothing can\n"
+		       "  list   the events of this processor\n"
+		       "  ctl    start, stop, clear or read the counters of a thread\n"
+		       "\vvpmc COMMAND --help tells more; so does man vpmc-COMMAND.",
+	};
+	int first = argc;
+
+	options_parse("vpmc", &argp, argc, argv, &first);
+	return run_command(argc - first, argv + first);
+}

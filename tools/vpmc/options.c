@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Options by argp, with errors of one line.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <vpmc.h>
+
+#include "fail.h"
+#include "options.h"
+#include "output.h"
+
+enum { OPTION_HELP = 0x200, OPTION_USAGE, OPTION_VERSION };
+
+static const struct argp_option help_option[] = {
+	{ "help", OPTION_HELP, NULL, 0, "This text", -1 },
+	{ "usage", OPTION_USAGE, NULL, 0, "A shorter one", -1 },
+	{ "version", OPTION_VERSION, NULL, 0, "The version", -1 },
+	{}
+};
+
+/* argp's own --help prints nothing where its errors are switched off. */
+static error_t parse_help(int key, char *arg, struct argp_state *state)
+{
+	(void)arg;
+	switch (key) {
+	case OPTION_HELP:
+		argp_help(state->root_argp, stdout,
+			  ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG |
+			  ARGP_HELP_DOC, state->argv[0]);
+		break;
+	case OPTION_USAGE:
+		argp_help(state->root_argp, stdout, ARGP_HELP_USAGE,
+			  state->argv[0]);
+		break;
+	case OPTION_VERSION:
+		printf("vpmc %s\n", vpmc_version());
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	output_finish();
+	exit(0);
+}
+
+void options_parse(const char *name, const struct argp *argp, int argc,
+		   char **argv, void *input)
+{
+	static const struct argp help = { .options = help_option,
+					  .parser = parse_help };
+	static const struct argp_child children[] = { { .argp = &help }, {} };
+	struct argp with_help = *argp;
+	error_t error;
+
+	with_help.children = children;
+	argv[0] = (char *)name;
+	error = argp_parse(&with_help, argc, argv,
+			   ARGP_IN_ORDER | ARGP_NO_ERRS | ARGP_NO_HELP, NULL,
+			   input);
+	if (error)
+		fail(STATUS_OURS, "options: %s; %s --help lists them",
+		     strerror(error), name);
+}
+
+error_t options_default(int key, struct argp_state *state)
+{
+	const char *word = state->argv[state->next - 1];
+
+	if (key == ARGP_KEY_INIT)
+		state->child_inputs[0] = NULL;
+	if (key != ARGP_KEY_ERROR)
+		return ARGP_ERR_UNKNOWN;
+	/* of a word of several letters, getopt() has not gone on to the next */
+	if (state->argv[state->next] && (state->next == 1 || word[0] != '-'))
+		word = state->argv[state->next];
+	fail(STATUS_OURS, "%s: no such option, or its value is missing or too much; %s --help lists them",
+	     word, state->argv[0]);
+}
+
+uint64_t options_number(const char *option, const char *text, uint64_t least,
+			uint64_t most)
+{
+	unsigned long long value;
+	char *end;
+
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	if (!isdigit((unsigned char)*text) || *end || errno || value < least ||
+	    value > most)
+		fail(STATUS_OURS, "%s %s: not a number from %llu to %llu; give one",
+		     option, text, (unsigned long long)least,
+		     (unsigned long long)most);
+	return value;
+}

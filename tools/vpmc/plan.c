@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What is counted together.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "fail.h"
+#include "plan.h"
+
+static const char usual[] = "instructions?,cycles?,branches?,branch-misses?";
+
+/* What the ratios of --metrics are made of. */
+static const char for_metrics[] =
+	"instructions?,cycles?,branches?,branch-misses?,cache-references?,cache-misses?";
+
+static bool does_not_fit(unsigned int reason)
+{
+	return reason == VPMC_REASON_NO_COUNTER ||
+	       reason == VPMC_REASON_TOO_MANY ||
+	       reason == VPMC_REASON_INDEX_TAKEN || reason == VPMC_WHY_CONFLICT;
+}
+
+/*
+ * Asks the kernel whether the events make a set, by programming it, stopped, in
+ * this thread, which has none. Returns 0, or what vpmc_program() says.
+ */
+static int try_set(struct vpmc_event *events, unsigned int nr,
+		   struct vpmc_error *error)
+{
+	struct vpmc *v;
+	int result = vpmc_open(&v, 0, error);
+
+	if (result)
+		return result;
+	result = vpmc_program(v, events, nr,
+			      VPMC_CONTROL_NEW | VPMC_CONTROL_STOPPED, error);
+	if (result != -EEXIST)
+		vpmc_unlink(v);
+	vpmc_close(v);
+	return result < 0 ? result : 0;
+}
+
+/* Events of @list that the processor has not got stay in, marked. */
+static struct vpmc_event *parse(const char *list, unsigned int *nr)
+{
+	struct vpmc_event *events;
+	struct vpmc_error error;
+
+	if (vpmc_parse_events(list, &events, nr, &error))
+		fail_error(&error);
+	return events;
+}
+
+static bool counts_the_same(const struct vpmc_event *a,
+			    const struct vpmc_event *b)
+{
+	return !((a->flags | b->flags) & VPMC_EVENT_LEFT_OUT) &&
+	       a->select == b->select;
+}
+
+static bool in_group(const struct group *group, const struct vpmc_event *event)
+{
+	unsigned int i;
+
+	for (i = 0; i < group->nr; i++)
+		if (counts_the_same(&group->events[i], event))
+			return true;
+	return false;
+}
+
+static void append(struct group *group, const struct vpmc_event *event)
+{
+	group->events = get_memory(group->events, group->nr + 1,
+				   sizeof(*group->events));
+	group->events[group->nr++] = *event;
+}
+
+static struct group *new_group(struct plan *plan)
+{
+	plan->groups = get_memory(plan->groups, plan->nr + 1,
+				  sizeof(*plan->groups));
+	plan->groups[plan->nr] = (struct group){};
+	return &plan->groups[plan->nr++];
+}
+
+/* Appends @event if the group then still fits; else takes it back. */
+static bool append_if_it_fits(struct group *group,
+			      const struct vpmc_event *event)
+{
+	struct vpmc_error error;
+
+	append(group, event);
+	if (!try_set(group->events, group->nr, &error))
+		return true;
+	if (!does_not_fit(error.reason))
+		plan_refused(group, &error);
+	group->nr--;
+	return false;
+}
+
+static void split(struct plan *plan, const struct group *all)
+{
+	struct group *group = new_group(plan);
+	unsigned int i;
+
+	for (i = 0; i < all->nr; i++) {
+		if (append_if_it_fits(group, &all->events[i]))
+			continue;
+		/* alone it is refused by the kernel, in its own words */
+		group = new_group(plan);
+		append(group, &all->events[i]);
+	}
+}
+
+/* What -e names. */
+static void append_all(struct group *group, const char *list)
+{
+	unsigned int nr, i;
+	struct vpmc_event *events = parse(list, &nr);
+
+	for (i = 0; i < nr; i++)
+		append(group, &events[i]);
+}
+
+/* The program's own choice, as far as there are events and counters for it. */
+static void append_wanted(struct group *group, const char *list, bool all)
+{
+	unsigned int nr, i;
+	struct vpmc_event *events = parse(list, &nr);
+
+	for (i = 0; i < nr; i++) {
+		if (events[i].flags & VPMC_EVENT_LEFT_OUT ||
+		    in_group(group, &events[i]))
+			continue;
+		if (all)
+			append(group, &events[i]);
+		else
+			append_if_it_fits(group, &events[i]);
+	}
+}
+
+static bool is_none(const char *list)
+{
+	return list && !strcmp(list, "none");
+}
+
+/* Is there nothing to count with? Then @note is set, or what is wrong told. */
+static bool without_pmu(struct plan *plan, struct vpmc_info *info)
+{
+	struct vpmc_error error;
+	struct vpmc *v;
+
+	if (vpmc_get_info(info)) {
+		/* whoever tries gets a reason */
+		if (vpmc_open(&v, 0, &error))
+			fail_error(&error);
+		vpmc_close(v);
+	}
+	if (info->kind != VPMC_KIND_TSC)
+		return false;
+	plan->note = "there is no PMU that can be used: run time, switches and migrations alone (vpmc info tells more)";
+	return true;
+}
+
+void plan_make(struct plan *plan, const struct stat_options *options)
+{
+	struct group all = {};
+	struct vpmc_info info;
+
+	*plan = (struct plan){};
+	if (is_none(options->events)) {
+		if (options->metrics)
+			fail(STATUS_OURS, "--metrics: there are no ratios of no events; leave out -e none");
+		new_group(plan);
+		return;
+	}
+	if (options->events) {
+		append_all(&all, options->events);
+	} else if (without_pmu(plan, &info)) {
+		new_group(plan);
+		return;
+	} else if (!options->metrics) {
+		/* so many fit whatever they are, as long as there are counters */
+		append_wanted(&all, usual, info.nr_gp >= 4);
+	}
+	if (options->metrics)
+		append_wanted(&all, for_metrics, options->split);
+	if (options->split)
+		split(plan, &all);
+	else
+		*new_group(plan) = all;
+}
+
+void plan_refused(const struct group *group, const struct vpmc_error *error)
+{
+	struct vpmc_error other;
+	unsigned int nr;
+
+	if (error->reason != VPMC_REASON_NO_COUNTER &&
+	    error->reason != VPMC_REASON_TOO_MANY)
+		fail_error(error);
+	for (nr = group->nr - 1; nr; nr--)
+		if (!try_set(group->events, nr, &other))
+			fail(STATUS_OURS, "%u events: the first %u fit into the counters at once, no more; leave some out, or let --split run the command once for each group",
+			     group->nr, nr);
+	fail_error(error);
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One measurement.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fail.h"
+#include "run.h"
+
+uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+unsigned int control_flags(const struct stat_options *options)
+{
+	return VPMC_CONTROL_NEW |
+	       (options->stopped ? VPMC_CONTROL_STOPPED : 0) |
+	       (options->inherit ? VPMC_CONTROL_INHERIT_THREADS |
+				   VPMC_CONTROL_INHERIT_PROCESSES : 0);
+}
+
+void thread_name(pid_t tid, char name[16])
+{
+	char file[32];
+	ssize_t n = -1;
+	int fd;
+
+	snprintf(file, sizeof(file), "/proc/%d/comm", tid);
+	fd = open(file, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, name, 16);
+		close(fd);
+	}
+	if (n <= 0)
+		strcpy(name, "?");
+	else
+		name[n - 1] = 0;
+}
+
+struct thread *run_new_thread(struct run *run, pid_t tid, const char *name)
+{
+	struct thread *thread;
+
+	run->thread = get_memory(run->thread, run->nr_threads + 1,
+				 sizeof(*run->thread));
+	thread = &run->thread[run->nr_threads++];
+	*thread = (struct thread){ .tid = tid };
+	snprintf(thread->name, sizeof(thread->name), "%s", name);
+	return thread;
+}
+
+static void add(struct counts *counts, const struct vpmc_read *sums)
+{
+	unsigned int i;
+
+	for (i = 0; i < sums->nr_counters; i++)
+		counts->sum[i] += sums->sum[i];
+	counts->ns += sums->ns;
+	counts->switches += sums->switches;
+	counts->migrations += sums->migrations;
+}
+
+void run_add(struct run *run, const struct vpmc *v, pid_t tid,
+	     const char *name, bool per_thread)
+{
+	struct vpmc_read sums;
+	int error = vpmc_read_sums(v, VPMC_READ_LIVING | VPMC_READ_FINISHED,
+				   &sums);
+
+	if (error)
+		fail(STATUS_OURS, "thread %d: its counters cannot be read: %s; try again",
+		     tid, strerror(-error));
+	add(&run->counts, &sums);
+	if (per_thread)
+		add(&run_new_thread(run, tid, name)->counts, &sums);
+	run->threads += 1 + sums.living + sums.finished;
+	run->living += sums.living;
+	run->lost += sums.lost;
+	run->revoked |= sums.state == VPMC_STATE_REVOKED;
+	run->detached |= sums.state == VPMC_STATE_UNLINKED;
+}

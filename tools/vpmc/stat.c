@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * vpmc stat: counts a whole program, or a process or thread for a while.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <argp.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "child.h"
+#include "commands.h"
+#include "fail.h"
+#include "options.h"
+#include "output.h"
+#include "result.h"
+
+enum { OPTION_NO_INHERIT = 0x100, OPTION_PER_THREAD, OPTION_METRICS,
+       OPTION_SPLIT, OPTION_STOPPED };
+
+static const struct argp_option stat_option[] = {
+	{ "event", 'e', "EVENTS", 0, "What to count: a list separated by commas, or none (the usual: instructions, cycles, branches, branch-misses)", 0 },
+	{ "repeat", 'r', "N", 0, "Run COMMAND N times; tell means and standard deviations", 0 },
+	{ "no-inherit", OPTION_NO_INHERIT, NULL, 0, "Leave out threads and processes that are created later", 0 },
+	{ "per-thread", OPTION_PER_THREAD, NULL, 0, "Each thread's counts, too", 0 },
+	{ "metrics", OPTION_METRICS, NULL, 0, "Ratios, too; count what they need", 0 },
+	{ "split", OPTION_SPLIT, NULL, 0, "Run COMMAND once for each group of events that fits into the counters", 0 },
+	{ "stopped", OPTION_STOPPED, NULL, 0, "Leave it to the program, or to vpmc ctl, to start the counters", 0 },
+	{ "json", 'j', NULL, 0, "One JSON object", 1 },
+	{ "csv", 'x', "SEPARATOR", 0, "A line for each number, of fields with this character between them", 1 },
+	{ "output", 'o', "FILE", 0, "The result goes to FILE; - is standard output (standard error)", 1 },
+	{ "pid", 'p', "PID", 0, "Count the threads of a process, until it ends, COMMAND does, or Ctrl-C comes", 2 },
+	{ "tid", 't', "TID", 0, "Count a thread, likewise, and none that it creates", 2 },
+	{}
+};
+
+static void set_separator(struct stat_options *options, const char *text)
+{
+	if (!text[0] || text[1])
+		fail(STATUS_OURS, "-x %s: not a single character; give one, such as -x ,",
+		     text);
+	if (text[0] == '"' || text[0] == '\n' || text[0] == '\r')
+		fail(STATUS_OURS, "-x: quotes and ends of lines cannot separate fields; give another character, such as -x ,");
+	options->separator = text[0];
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct stat_options *options = state->input;
+
+	switch (key) {
+	case 'e':
+		options->events = options->events ?
+				  get_text("%s,%s", options->events, arg) : arg;
+		return 0;
+	case 'r':
+		options->repeat = options_number("-r", arg, 1, 1000000);
+		return 0;
+	case OPTION_NO_INHERIT:
+		options->inherit = false;
+		return 0;
+	case OPTION_PER_THREAD:
+		options->per_thread = true;
+		return 0;
+	case OPTION_METRICS:
+		options->metrics = true;
+		return 0;
+	case OPTION_SPLIT:
+		options->split = true;
+		return 0;
+	case OPTION_STOPPED:
+		options->stopped = true;
+		return 0;
+	case 'j':
+		options->json = true;
+		return 0;
+	case 'x':
+		set_separator(options, arg);
+		return 0;
+	case 'o':
+		options->output = arg;
+		return 0;
+	case 'p':
+		options->pid = options_number("-p", arg, 1, INT_MAX);
+		return 0;
+	case 't':
+		options->tid = options_number("-t", arg, 1, INT_MAX);
+		return 0;
+	case ARGP_KEY_ARG:
+		/* COMMAND's name; all behind it is COMMAND's */
+		options->command = state->argv + state->next - 1;
+		state->next = state->argc;
+		return 0;
+	default:
+		return options_default(key, state);
+	}
+}
+
+static void check(const struct stat_options *options, const struct plan *plan)
+{
+	if (options->pid && options->tid)
+		fail(STATUS_OURS, "-p and -t: one of them is possible at a time; leave out the other one");
+	if (options->json && options->separator)
+		fail(STATUS_OURS, "-j and -x: one format is possible at a time; leave out the other one");
+	if (options->per_thread &&
+	    (options->repeat > 1 || options->split))
+		fail(STATUS_OURS, "--per-thread: the threads of several runs are not the same; leave out -r and --split");
+	if (options->command)
+		return;
+	if (!options->pid && !options->tid)
+		fail(STATUS_OURS, "COMMAND: there is none; name one, or a process by -p or a thread by -t");
+	if (options->repeat > 1 || (plan && plan->nr > 1))
+		fail(STATUS_OURS, "COMMAND: there is none to be repeated; name one, such as -- sleep 5, or leave out -r and --split");
+}
+
+static void measure(struct result *result)
+{
+	const struct stat_options *options = result->options;
+	const struct plan *plan = result->plan;
+	unsigned int i, g;
+
+	for (i = 0; i < options->repeat && !interrupted(); i++)
+		for (g = 0; g < plan->nr && !interrupted(); g++) {
+			struct run *run;
+
+			result->run = get_memory(result->run, result->nr + 1,
+						 sizeof(*result->run));
+			run = &result->run[result->nr];
+			*run = (struct run){ .group = g };
+			if (options->pid || options->tid)
+				target_run(options, &plan->groups[g], run);
+			else
+				command_run(options, &plan->groups[g], run);
+			result->nr++;
+		}
+}
+
+static int exit_status(const struct result *result)
+{
+	struct remarks remarks = result_remarks(result);
+
+	if (WIFSIGNALED(remarks.status))
+		return STATUS_SIGNAL + WTERMSIG(remarks.status);
+	return WEXITSTATUS(remarks.status);
+}
+
+int stat_main(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = stat_option,
+		.parser = parse,
+		.args_doc = "[--] COMMAND [ARGUMENT]...\n-p PID [-- COMMAND...]\n-t TID [-- COMMAND...]",
+		.doc = "Counts what COMMAND, its threads and its children do, from the first instruction to the last."
+		       "\vEvents are described in vpmc(7), and listed by vpmc list. "
+		       "The exit status is COMMAND's; 128+N if signal N ended it; 127 if it is not found, 126 if it cannot be executed; 125 if something else failed.",
+	};
+	struct stat_options options = { .repeat = 1, .inherit = true };
+	struct result result = { .options = &options };
+	struct plan plan;
+	FILE *file;
+
+	options_parse("vpmc stat", &argp, argc, argv, &options);
+	if (options.tid)
+		options.inherit = false;
+	check(&options, NULL);
+	plan_make(&plan, &options);
+	check(&options, &plan);
+	file = output_open(options.output);
+	signals_begin();
+	result.plan = &plan;
+	measure(&result);
+	if (options.json)
+		print_json(file, &result);
+	else if (options.separator)
+		print_csv(file, &result);
+	else
+		print_text(file, &result,
+			   output_is_terminal() && !getenv("NO_COLOR"));
+	output_close(file);
+	return exit_status(&result);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What vpmc stat was asked for.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef STAT_H
+#define STAT_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct stat_options {
+	char *events;		/* NULL: the usual ones */
+	unsigned int repeat;	/* -r, 1 if not given */
+	bool inherit;
+	bool per_thread;
+	bool metrics;
+	bool split;
+	bool stopped;
+	bool json;
+	char separator;		/* -x, 0 if not given */
+	const char *output;	/* -o */
+	pid_t pid, tid;		/* 0 if not given */
+	char **command;		/* NULL if there is none */
+};
+
+#endif /* STAT_H */

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * usage: accept <NAMES		programs each event alone, and prints what is refused
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <err.h>
+#include <stdio.h>
+#include <string.h>
+#include <vpmc.h>
+
+int main(void)
+{
+	struct vpmc_error error;
+	struct vpmc_event *events;
+	unsigned int nr, accepted = 0;
+	struct vpmc *v;
+	char name[512];
+
+	if (vpmc_open(&v, 0, &error))
+		errx(1, "%s", error.text);
+	while (fgets(name, sizeof(name), stdin)) {
+		name[strcspn(name, "\n")] = 0;
+		if (vpmc_parse_events(name, &events, &nr, &error) ||
+		    vpmc_program(v, events, nr, VPMC_CONTROL_STOPPED, &error) < 0)
+			printf("%s\n", error.text);
+		else
+			accepted++;
+		vpmc_free_events(events);
+	}
+	printf("%u accepted\n", accepted);
+	return 0;
+}

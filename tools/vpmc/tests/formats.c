@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * usage: formats text|json|csv CASE
+ *
+ * Prints a result that was made up: with values that only 64 bits hold, events that
+ * were left out or never counted, threads, ratios and remarks. It needs no PMU.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <err.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../result.h"
+
+#define BIG	18446744073709551615ULL
+
+static struct vpmc_event first[] = {
+	{ .name = "instructions:u", .counter = VPMC_RDPMC_FIXED },
+	{ .name = "cycles:u", .element = 1,
+	  .counter = VPMC_RDPMC_FIXED + 1 },
+	{ .name = "a,name \"quoted\"", .select = BIG, .element = 2, .counter = 3 },
+	{ .name = "cache-misses", .select = 0x1412e,
+	  .flags = VPMC_EVENT_OPTIONAL | VPMC_EVENT_LEFT_OUT, .element = -1,
+	  .reason = VPMC_REASON_UNAVAILABLE },
+};
+static struct vpmc_event second[] = {
+	{ .name = "branches:u", .counter = 0 },
+	{ .name = "branch-misses:u", .element = 1, .counter = 1 },
+};
+static struct group groups[] = { { first, 4 }, { second, 2 } };
+
+static char *command[] = { "a program", "with\"quotes", "a\\nd \303\244", NULL };
+static struct stat_options options = {
+	.repeat = 1, .separator = ',', .command = command,
+};
+static struct plan plan = { .groups = groups, .nr = 1 };
+
+static struct thread threads[] = {
+	{ 12, "one", { { 1, 2, BIG }, 4, 5, 6 } },
+	{ 13, "t,wo", { { BIG - 1, 0, 0 }, 7000000000, 0, 0 } },
+};
+static struct run runs[3] = {
+	{ .counts = { { 9007199254740993, BIG, 0 }, 1234567890123, 3, 1 },
+	  .elapsed = 2000000001, .threads = 7, .has_status = true,
+	  .thread = threads, .nr_threads = 2 },
+	{ .counts = { { 9007199254740995, BIG - 4, 1 }, 1234567890125, 4, 1 },
+	  .elapsed = 2000000003, .threads = 7, .has_status = true },
+	{ .group = 1, .counts = { { 1000003, 501 }, 1234567890124, 5, 2 },
+	  .elapsed = 2000000002, .threads = 7, .has_status = true },
+};
+static struct result result = {
+	.options = &options, .plan = &plan, .run = runs, .nr = 1,
+};
+
+/* Ratios depend on how this processor selects the portable events. */
+static void select_as_here(struct vpmc_event *event, const char *name)
+{
+	struct vpmc_event *events;
+	unsigned int nr;
+
+	if (vpmc_parse_events(name, &events, &nr, NULL))
+		errx(1, "%s", name);
+	event->select = events[0].select;
+	vpmc_free_events(events);
+}
+
+static void choose(const char *name)
+{
+	if (!strcmp(name, "threads")) {
+		options.per_thread = true;
+	} else if (!strcmp(name, "repeat")) {
+		options.repeat = result.nr = 2;
+		runs[1].status = 3 << 8;
+	} else if (!strcmp(name, "split")) {
+		options.repeat = 2;
+		options.metrics = options.split = true;
+		plan.nr = 2;
+		result.nr = 3;
+		runs[2].status = 9;
+	} else if (!strcmp(name, "remarks")) {
+		runs[0].living = 2;
+		runs[0].lost = 3;
+		runs[0].revoked = true;
+		options.command = NULL;
+		options.pid = 4711;
+	} else if (!strcmp(name, "none")) {
+		groups[0].nr = 0;
+		plan.note = "there is no PMU";
+		runs[0].detached = true;
+	} else if (!strcmp(name, "interrupted")) {
+		plan.nr = 2;
+		runs[0].status = 2;
+	} else if (strcmp(name, "plain")) {
+		errx(2, "%s: no such case", name);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 3)
+		errx(2, "usage: formats text|json|csv CASE");
+	select_as_here(&first[0], "instructions");
+	select_as_here(&first[1], "cycles");
+	select_as_here(&second[0], "branches");
+	select_as_here(&second[1], "branch-misses");
+	choose(argv[2]);
+	if (!strcmp(argv[1], "json"))
+		print_json(stdout, &result);
+	else if (!strcmp(argv[1], "csv"))
+		print_csv(stdout, &result);
+	else
+		print_text(stdout, &result, false);
+	return 0;
+}

@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck disable=SC2154 # known.numbers
+# Without privileges: what is permitted counts, and what is not says what to set.
+# shellcheck source=tools/vpmc/tests/guest-lib.sh
+. /add/guest-lib.sh
+chmod 777 .
+
+# counted CONFINEMENT...: stat and the library count under it
+counted() {
+	rm -f csv
+	confined "$@" vpmc stat -x , -o csv -e instructions -- known
+	equal "confined $*: stat counts" "$KNOWN_ALONE" "$(awk -F , '$3 == "instructions" { print $4 }' csv)"
+	equal "confined $*: info" "Counting is possible." "$(confined "$@" vpmc info | tail -n 1)"
+	equal "confined $*: the library" "1 accepted" "$(echo instructions | confined "$@" accept)"
+}
+PARANOID="kernel.vpmc_paranoid"
+sysctl -qw $PARANOID=0
+counted -u
+counted -n
+counted -s
+counted -s -n -u
+
+sysctl -qw $PARANOID=1
+R="only those may count who have CAP_PERFMON; sysctl kernel.vpmc_paranoid=0"
+bad "paranoid 1, as nobody" 125 "vpmc: counting: $R" confined -u vpmc stat -e instructions true
+bad "paranoid 1, in a user namespace" 125 "vpmc: counting: $R" confined -n vpmc stat -e instructions true
+bad "paranoid 1, as nobody and without perf" 125 "vpmc: counting: $R" confined -s -u vpmc stat -e instructions true
+equal "paranoid 1: the library" "counting: $R
+0 accepted" "$(echo instructions | confined -u accept)"
+equal "paranoid 1: info" "Counting is not possible. counting: $R" "$(confined -u vpmc info | tail -n 1)"
+confined -u vpmc info -q
+equal "paranoid 1: info -q" 1 $?
+confined -u vpmc stat -e none -o /dev/null true
+equal "paranoid 1: run time is free" 0 $?
+sysctl -qw $PARANOID=2
+begins "paranoid 2: not even that" 125 "vpmc: this thread's counters: only those may count who have CAP_PERFMON" \
+	confined -u vpmc stat -e none true
+sysctl -qw $PARANOID=0
+
+bad "the kernel, as nobody" 125 "vpmc: counting: counting the kernel is not allowed; sysctl kernel.perf_event_paranoid=1, or CAP_PERFMON; or count ':u' alone" \
+	confined -u vpmc stat -e instructions:k true
+equal "the kernel, as root" 1 "$(($(value instructions:k -e instructions:k -- true) > 1000))"
+
+# a program that gains privileges loses its counters
+mkdir -p gains
+cp /bin/busybox gains/true
+chmod 4755 gains/true
+confined -u vpmc stat -x , -o csv -e instructions -- gains/true
+equal "a set-user-ID program is marked" detached "$(awk -F , '$3 == "instructions" { print $13 }' csv)"
+equal "nothing of it is counted" 0 "$(awk -F , '$3 == "instructions" { print $4 }' csv)"
+
+# threads of a process that come and go
+churn &
+churn=$!
+for i in 1 2 3 4 5; do
+	vpmc stat -p $churn -x , -o csv -e instructions -- sleep 0.05
+	equal "-p of threads that come and go: $i" "0 1" "$? $(awk -F , '$3 == "instructions" { print ($4 > 1000) }' csv)"
+done
+kill $churn
+# a process that ends
+sh -c 'sleep 0.2; known many' &
+target=$!
+timeout 20 vpmc stat -p $target -x , -o csv -e instructions
+equal "-p until the process ends: it and its children" 1 \
+	"$(awk -F , -v many="$KNOWN_MANY" '$3 == "instructions" { print ($4 >= many && $4 < many + 50000) }' csv)"

@@ -1,0 +1,118 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck disable=SC2154 # known.numbers
+# What stat counts, to the last digit.
+# shellcheck source=tools/vpmc/tests/guest-lib.sh
+. /add/guest-lib.sh
+
+equal "a program alone" "$KNOWN_ALONE" "$(value instructions -e instructions -- known)"
+equal "a program with 3 threads and 2 children" "$KNOWN_MANY" "$(value instructions -e instructions -- known many)"
+equal "it has 6 threads" 6 "$(field 4 threads)"
+equal "perf counts the same, alone" "$KNOWN_ALONE" "$(perfcount known)"
+equal "perf counts the same, with threads and children" "$KNOWN_MANY" "$(perfcount known many)"
+equal "--no-inherit: the first thread alone" "$((KNOWN_ALONE + 2 + 1 + 3 * 11 + 1 + 2 * 11 + 1 + 2 * 8))" \
+	"$(value instructions --no-inherit -e instructions -- known many)"
+equal "it is one thread" 1 "$(field 4 threads)"
+
+# beside two programs that compete for the CPUs
+sh -c 'while :; do :; done' &
+one=$!
+sh -c 'while :; do :; done' &
+two=$!
+equal "20 runs beside two others: the mean" "$KNOWN_MANY" "$(value instructions -r 20 -e instructions -- known many)"
+equal "the deviation" 0.000000 "$(field 6 instructions)"
+equal "the runs" 20 "$(field 7 instructions)"
+equal "the deviation of the threads" 0.000000 "$(field 6 threads)"
+vpmc stat -r 2 -j -o json -e instructions,branches -- known many
+kill $one $two
+wait
+
+# The same numbers in all formats, of programs that run again and again.
+vpmc stat -r 2 -x ';' -o csv -e instructions,branches -- known many
+vpmc stat -r 2 -o text -e instructions,branches -- known many
+cp json csv text /out
+equal "text" "$KNOWN_MANY" "$(awk '$2 " " $3 " " $4 == "+- 0.000 instructions" { print $1 }' text | tr -d ,)"
+equal "the usual events" "instructions cycles branches branch-misses run-time switches migrations elapsed threads" \
+	"$(value x -- known >/dev/null; awk -F , 'NR > 1 { printf "%s%s", s, $3; s = " " }' /tmp/csv)"
+equal "a ratio" 1.000000 "$(value x -e instructions,cycles -- known >/dev/null; field 11 instructions)"
+equal "two -e" "2000007 2000007" \
+	"$(value instructions -e instructions -e cycles -- known) $(field 4 cycles)"
+equal "@N and a whole select" "1 3" "$(value x -e cycles@1,0x100c0@3 -- known >/dev/null
+	field 9 cycles) $(field 9 0x100c0)"
+
+# groups: five of these fit at once, as one of them has a fixed counter
+list=instructions,instructions:k,instructions:uk,branches:k,branches:uk,branches
+equal "--split: each event as if alone" "$(value instructions -e instructions -- known) $(value branches -e branches -- known)" \
+	"$(value instructions --split -e $list -- known) $(field 4 branches)"
+equal "--split: the groups" "0 0 0 0 0 1" "$(for e in instructions instructions:k instructions:uk branches:k branches:uk branches; do
+	field 10 $e; done | xargs)"
+equal "--split: what fits is one group" "0 0" "$(value x --split -e instructions,branches -- known >/dev/null
+	echo "$(field 10 instructions) $(field 10 branches)")"
+equal "--split says in text that there were two runs" \
+	"The command was run once for each of 2 groups of events: 2 runs." \
+	"$(vpmc stat --split -e $list -- known 2>&1 | grep 'run once')"
+equal "--metrics" "instructions per cycle 1.000000" \
+	"$(value x --metrics -- known >/dev/null; echo "instructions per cycle $(field 4 'instructions per cycle')")"
+equal "--metrics adds to what is asked for" "$KNOWN_ALONE" "$(value instructions --metrics -e branches -- known)"
+equal "--metrics --split: the same ratios" "$(field 4 'branches per 1000 instructions')" \
+	"$(value 'branches per 1000 instructions' --metrics --split -e branches -- known)"
+
+# threads apart
+value instructions --per-thread -e instructions -- known many >/tmp/all
+equal "--per-thread: all" "$KNOWN_MANY" "$(cat /tmp/all)"
+equal "--per-thread: a row for each" 6 "$(awk -F , '$1 != "" && $3 == "instructions"' /tmp/csv | wc -l)"
+equal "--per-thread: they add up" "$KNOWN_MANY" \
+	"$(awk -F , '$1 ~ /[0-9]/ && $3 == "instructions" { n += $4 } END { print n }' /tmp/csv)"
+equal "--per-thread: those that were created" "5 $((KNOWN_ALONE - 1))" \
+	"$(awk -F , '$1 ~ /[0-9]/ && $3 == "instructions" && $4 < 2000050 { print $4 }' /tmp/csv | uniq -c | awk '{ print $1, $2 }')"
+
+# phases
+equal "--stopped: what the program starts itself" "$KNOWN_PHASE" "$(value instructions --stopped -e instructions -- known phase now)"
+equal "--stopped: nothing else" 0 "$(value instructions --stopped -e instructions -- known)"
+mkfifo go
+vpmc stat --stopped -x , -o csv -e instructions -- sh -c 'echo $$ >child; read x <go; exec known' &
+await test -s child
+child=$(cat child)
+equal "ctl read: stopped" 1 "$(vpmc ctl read -t "$child" | grep -c 'stopped  *state')"
+vpmc ctl start -t "$child"
+equal "ctl read: running" 1 "$(vpmc ctl read -t "$child" | grep -c 'running  *state')"
+vpmc ctl stop -t "$child"
+vpmc ctl clear -t "$child"
+equal "ctl clear" 0 "$(vpmc ctl read -t "$child" | awk '/instructions/ { print $1 }')"
+equal "ctl read -j" '"value":0' "$(vpmc ctl read -j -t "$child" | grep -o '"value":.*')"
+echo >go
+wait
+equal "ctl stop" 0 "$(awk -F , '$3 == "instructions" { print $4 }' csv)"
+
+# what is left, and how it ended
+equal "those that live on are told" "1 of the threads live on; they are counted up to the end of this." \
+	"$(vpmc stat -e instructions -- sh -c 'sleep 1000 >/dev/null 2>&1 &' 2>&1 | grep 'live on')"
+kill "$(pidof sleep)"
+vpmc stat -o /dev/null -e none -- sh -c 'exit 3'
+equal "status 3" 3 $?
+vpmc stat -o /dev/null -e none -- sh -c 'kill -9 $$'
+equal "a signal" 137 $?
+equal "a signal in text" "The command was ended by signal 9 (Killed)." \
+	"$(vpmc stat -e none -- sh -c 'kill -9 $$' 2>&1 | grep signal)"
+equal "options behind COMMAND are COMMAND's" "-r -e" "$(vpmc stat -o /dev/null echo -r -e)"
+
+# signals
+# ends SIGNAL STATUS: the command gets it, and the result is printed
+ends() {
+	vpmc stat -x , -o csv -e instructions -- sleep 1000 &
+	pid=$!
+	await pidof sleep
+	kill "-$1" $pid
+	wait $pid
+	equal "SIG$1: the status" "$2" $?
+	equal "SIG$1: the result" 1 "$(grep -c '^,,instructions,[1-9]' csv)"
+	rm csv
+}
+ends TERM 143
+ends HUP 129
+vpmc stat -r 100 -x , -o csv -e instructions -- sleep 1000 &
+pid=$!
+await pidof sleep
+kill -TERM $pid
+wait $pid
+equal "a signal ends the repetition" "143 1" "$? $(awk -F , '$3 == "instructions" { print $7 }' csv)"

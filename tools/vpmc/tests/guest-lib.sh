@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh
+# For tests in the guest: one line "ok - NAME" or "not ok - NAME" for each, after
+# lines with "#" that tell why it failed.
+
+# shellcheck source=/dev/null
+. /add/known.numbers
+mkdir -p /tmp/t
+cd /tmp/t || exit
+
+# result NAME STATUS [FILE]...: the files are shown if STATUS is not 0
+result() {
+	_name=$1 _status=$2
+	shift 2
+	if [ "$_status" = 0 ]; then
+		echo "ok - $_name"
+	else
+		for _file; do
+			sed 's/^/# /' "$_file"
+		done
+		echo "not ok - $_name"
+	fi
+}
+
+# equal NAME WANTED GOT
+equal() {
+	printf 'wanted: %s\ngot:    %s\n' "$2" "$3" >/tmp/differ
+	_status=0
+	[ "$2" = "$3" ] || _status=1
+	result "$1" $_status /tmp/differ
+}
+
+# bad NAME STATUS LINE COMMAND...: ends with STATUS, and LINE is all that it prints
+bad() {
+	_name=$1 _want=$2 _line=$3
+	shift 3
+	_rc=0
+	timeout 20 "$@" >/tmp/out 2>/tmp/err </dev/null || _rc=$?
+	cat /tmp/err >>/tmp/out
+	equal "$_name" "$_want: $_line" "$_rc: $(cat /tmp/out)"
+}
+
+# begins NAME STATUS WORDS COMMAND...: one line, which begins with WORDS
+begins() {
+	_name=$1 _want=$2 _words=$3
+	shift 3
+	_rc=0
+	timeout 20 "$@" >/tmp/out 2>/tmp/err </dev/null || _rc=$?
+	cat /tmp/err >>/tmp/out
+	printf 'wanted: %s: %s\ngot:    %s: ' "$_want" "$_words" "$_rc" >/tmp/differ
+	cat /tmp/out >>/tmp/differ
+	_status=1
+	case $(cat /tmp/out) in
+	"$_words"*) [ $_rc = "$_want" ] && [ "$(wc -l </tmp/out)" = 1 ] && _status=0 ;;
+	esac
+	result "$_name" $_status /tmp/differ
+}
+
+# value EVENT OPTION...: what stat counts of it, from its CSV
+value() {
+	_event=$1
+	shift
+	timeout 60 vpmc stat -x , -o /tmp/csv "$@" >/tmp/out 2>&1 || echo "status $?: $(cat /tmp/out)"
+	awk -F , -v event="$_event" '$1 == "" && $3 == event { print $4 }' /tmp/csv
+}
+
+# field NUMBER EVENT: another field of the same
+field() {
+	awk -F , -v field="$1" -v event="$2" '$1 == "" && $3 == event { print $field }' /tmp/csv
+}
+
+# await COMMAND...: until it succeeds, for some seconds
+await() {
+	_left=1000
+	while ! "$@" >/dev/null 2>&1; do
+		_left=$((_left - 1))
+		[ $_left -gt 0 ] || {
+			echo "not ok - $* does not come true"
+			return 1
+		}
+		sleep 0.01
+	done
+}

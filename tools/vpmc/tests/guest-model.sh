@@ -1,0 +1,18 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck disable=SC2154 # known.numbers
+# usage: guest-model.sh TABLE		a processor with this table of libpfm4's
+# shellcheck source=tools/vpmc/tests/guest-lib.sh
+. /add/guest-lib.sh
+
+equal "info names the table" "\"table\":\"$1\"" "$(vpmc info -j | grep -o '"table":[^,]*')"
+equal "info: counting is possible" "Counting is possible." "$(vpmc info | tail -n 1)"
+vpmc list --names >unmarked
+vpmc list | sed 's/ .*//' >names
+grep -vxF -f unmarked names >marked
+equal "instructions programs event 0xc0" "0x100c0 $KNOWN_ALONE" \
+	"$(value x -e instructions -- known >/dev/null; echo "$(field 8 instructions) $(field 4 instructions)")"
+equal "the portable names come first" "instructions cycles" "$(head -n 2 names | xargs)"
+equal "each name without a mark is accepted" "$(wc -l <unmarked) accepted" "$(accept <unmarked)"
+equal "there are many of them" 1 "$(($(wc -l <unmarked) > 20))"
+equal "no name with a mark is" "0 accepted" "$(accept <marked | tail -n 1)"

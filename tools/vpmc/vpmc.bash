@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2207 # words, one per line
+# Completion of the vpmc command for bash.
+
+# The last event of the list that is being typed, and what can follow its name.
+_vpmc_events()
+{
+	local list=$1 before=
+
+	case $list in
+	*,*)
+		before=${list%,*},
+		list=${list##*,}
+		;;
+	esac
+	COMPREPLY=($(compgen -P "$before" -W "none $(vpmc list --names 2>/dev/null)" -- "$list"))
+	compopt -o nospace
+}
+
+_vpmc()
+{
+	local cur prev words cword command='' i
+
+	# a name such as EVENT:UMASK is one word
+	_init_completion -n : || return
+	for ((i = 1; i < cword; i++)); do
+		case ${words[i]} in
+		stat | info | list | ctl)
+			command=${words[i]}
+			break
+			;;
+		esac
+	done
+	case $command in
+	'')
+		COMPREPLY=($(compgen -W "stat info list ctl --help --usage --version" -- "$cur"))
+		return
+		;;
+	stat)
+		_vpmc_stat $((i + 1))
+		;;
+	info)
+		COMPREPLY=($(compgen -W "-j -q --json --quiet --help" -- "$cur"))
+		;;
+	list)
+		COMPREPLY=($(compgen -W "-n --names --help $(vpmc list --names 2>/dev/null)" -- "$cur"))
+		;;
+	ctl)
+		if [[ $prev == -t || $prev == --tid ]]; then
+			_pids
+		else
+			COMPREPLY=($(compgen -W "start stop clear read -t -j --tid --json --help" -- "$cur"))
+		fi
+		;;
+	esac
+	__ltrim_colon_completions "$cur"
+}
+
+# _vpmc_stat FIRST: the options of stat from that word on, then COMMAND
+_vpmc_stat()
+{
+	local i
+
+	for ((i = $1; i < cword; i++)); do
+		case ${words[i]} in
+		-e | -r | -x | -o | -p | -t | --event | --repeat | --csv | --output | --pid | --tid)
+			i=$((i + 1))
+			;;
+		--)
+			_command_offset $((i + 1))
+			return
+			;;
+		-*) ;;
+		*)
+			_command_offset "$i"
+			return
+			;;
+		esac
+	done
+	case $prev in
+	-e | --event)
+		_vpmc_events "$cur"
+		return
+		;;
+	-o | --output)
+		_filedir
+		return
+		;;
+	-p | --pid | -t | --tid)
+		_pids
+		return
+		;;
+	-r | --repeat | -x | --csv)
+		return
+		;;
+	esac
+	if [[ $cur == -* ]]; then
+		COMPREPLY=($(compgen -W "-e -r -j -x -o -p -t -- --event --repeat --no-inherit --per-thread --metrics --split --stopped --json --csv --output --pid --tid --help --usage --version" -- "$cur"))
+	else
+		_command_offset "$cword"
+	fi
+}
+
+complete -F _vpmc vpmc
