@@ -136,6 +136,42 @@ rep_stos:
 	ret
 
 /*
+ * void branch_a(u32 taken), branch_b(u32 taken): conditional branches that are
+ * 4096 bytes apart.
+ */
+	.globl	branch_a, branch_b
+branch_a:
+	testl	$1, 4(%esp)
+	jnz	1f
+1:	ret
+	.skip	4096 - (. - branch_a)
+branch_b:
+	testl	$1, 4(%esp)
+	jnz	1f
+1:	ret
+
+/*
+ * void access_memory(void *p, u32 n): n turns of 8 loads and 8 stores, each of
+ * them to another line than the one before.
+ */
+	.globl	access_memory
+access_memory:
+	push	%ebx
+	mov	8(%esp), %eax
+	mov	12(%esp), %ebx
+1:
+	.set	offset, 0
+	.rept	8
+	mov	offset(%eax), %ecx
+	mov	%edx, offset + 128(%eax)
+	.set	offset, offset + 256
+	.endr
+	dec	%ebx
+	jnz	1b
+	pop	%ebx
+	ret
+
+/*
  * What the second processor does at each start, copied to AP_START: report two
  * of its PMU's registers, then write others values to them.
  */
