@@ -9,7 +9,7 @@
 #include "pmu-test-msr.h"
 
 /* Memory that nobody else uses: what is measured, and what evicts it */
-#define AREA	((char *)0x800000)
+#define AREA	((char *)WALK_START)
 #define OTHER	((char *)0x900800)
 #define EVICT	((char *)0x1000000)
 
@@ -24,7 +24,7 @@ struct counts {
 };
 
 /* Neither level has anything of AREA afterwards. */
-static void evict(void)
+void evict(void)
 {
 	for (u32 i = 0; i < 2 * want_l2.size; i += want_l1.line)
 		asm volatile("movl (%0), %%eax" : : "r"(EVICT + i) : "eax");

@@ -161,8 +161,10 @@ void bare_main(const u32 *multiboot)
 		return;
 	}
 	if (want_l1.size || want_branches) {
-		if (want_l1.size)
+		if (want_l1.size) {
 			test_cache();
+			test_cache_interrupts();
+		}
 		if (want_branches)
 			test_branches();
 	} else if (want_no_rdpmc) {

@@ -114,6 +114,31 @@ spin_sti:
 	pop	%ebx
 	ret
 
+/*
+ * u32 walk(u64 start, u32 n): as spin(), with a load of a line of its own in each
+ * turn, from WALK_START on.  walk_block(start): FXSAVE there.
+ */
+	.globl	walk, walk_loaded, walk_block, walk_saved
+walk:
+	spin_start
+	mov	$WALK_START, %edx
+1:	cmpb	$0, (%edx)
+walk_loaded:
+	add	$WALK_STEP, %edx
+	dec	%ebx
+	jnz	1b
+2:	xor	%eax, %eax
+	xor	%edx, %edx
+	wrmsr
+	pop	%ebx
+	ret
+walk_block:
+	spin_start
+	mov	$WALK_START, %edx
+	fxsave	(%edx)
+walk_saved:
+	jmp	2b
+
 /* void rep_stos(u64 start, void *p, u32 n): counted are REP_INSNS */
 	.globl	rep_stos
 rep_stos:
