@@ -204,6 +204,10 @@ static void test_addresses(void)
 	evict();
 	check_eq("another page at the first address", read_page(fd, a), page_misses);
 	check_eq("once more", read_page(fd, a), 0);
+	evict();
+	read_page(fd, a);
+	a = mmap(a, PAGE, PROT_READ, MAP_SHARED | MAP_FIXED, file, PAGE);
+	check_eq("another page right after it", read_page(fd, a), page_misses);
 	close(file);
 	close(fd);
 }
@@ -249,10 +253,13 @@ static void test_cpus(void)
 	int fd = perf_open_raw(L2_MISS, USER, -1);
 	static char page[PAGE] __attribute__((aligned(PAGE)));
 
+	run_on_cpu(1);
+	evict();		/* who has had this memory before? */
+	run_on_cpu(0);
 	memset(page, 1, PAGE);
 	check_eq("a page that was just written", read_page(fd, page), 0);
 	run_on_cpu(1);
-	check_eq("on a CPU that has never seen it", read_page(fd, page), page_misses);
+	check_eq("on a CPU that has not seen it", read_page(fd, page), page_misses);
 	run_on_cpu(0);
 	check_eq("on the first one again", read_page(fd, page), 0);
 	close(fd);
