@@ -38,15 +38,25 @@
 #define PMU_TEST_RDTSC          9   /* RDTSC and RDTSCP */
 #define PMU_TEST_PAGE_FAULTS    10  /* #PF delivered */
 #define PMU_TEST_SYSCALLS       11  /* SYSCALL and SYSENTER */
-#define PMU_TEST_NR_EVENTS      12
+/* Of the data caches; an access counts once for each line that it touches */
+#define PMU_TEST_LOADS          12
+#define PMU_TEST_STORES         13
+#define PMU_TEST_L1_LOAD_MISSES 14  /* L1 misses are L2 references */
+#define PMU_TEST_L1_STORE_MISSES 15
+#define PMU_TEST_L2_LOAD_MISSES 16
+#define PMU_TEST_L2_STORE_MISSES 17
+/* Branches that were not predicted */
+#define PMU_TEST_COND_MISSES    18  /* conditional ones, LOOP and JCXZ too */
+#define PMU_TEST_INDIRECT_MISSES 19 /* indirect JMP and CALL */
+#define PMU_TEST_NR_EVENTS      20
 
 #define PMU_TEST_MSR_BASE       0xf0000000u
-#define PMU_TEST_MSR_USER       0x10u
+#define PMU_TEST_MSR_USER       0x100u
 #define PMU_TEST_MSR_ID         0xf0000020u
 #define PMU_TEST_MSR(event)     (PMU_TEST_MSR_BASE + (event))
 
 /* "PMUT", version of this interface, number of events */
-#define PMU_TEST_ID             (0x504d555400030000ull | PMU_TEST_NR_EVENTS)
+#define PMU_TEST_ID             (0x504d555400040000ull | PMU_TEST_NR_EVENTS)
 
 #define PMU_TEST_EVTSEL(event)  ((event) << 8 | 0xf0u)
 

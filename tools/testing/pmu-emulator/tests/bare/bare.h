@@ -78,6 +78,8 @@
 #define SPIN_INSNS(n)		(SPIN_LOOP_INSNS * (n) + 3)
 #define SPIN_STI_INSNS(n)	(SPIN_INSNS(n) + 2)
 #define REP_INSNS		6
+#define WALK_START		0x800000
+#define WALK_STEP		1024	/* the largest line */
 #define PMI_TAIL_INSNS		2
 #define TICK_INSNS		3
 
@@ -98,6 +100,11 @@ extern volatile u32 switch_msr;
 extern void spin(u64 start, u32 n);
 extern void spin_sti(u64 start, u32 n);
 extern void rep_stos(u64 start, void *p, u32 n);
+extern void walk(u64 start, u32 n);
+extern void walk_block(u64 start, u32 unused);
+extern char walk_loaded[], walk_saved[];
+extern void access_memory(void *p, u32 n);
+extern void branch_a(u32 taken), branch_b(u32 taken);
 extern char spin_loop[], spin_stopped[], ap_code[], ap_code_end[];
 extern char pmi_nmi[], pmi_vector[], tick[], gp_fault[];
 extern volatile u32 ticks, gp_count;
@@ -112,6 +119,10 @@ extern u32 want_width;
 extern bool want_full;
 extern bool want_pt;
 extern u32 want_no_rdpmc;
+extern bool want_branches;
+extern struct level {		/* a data cache; size 0: there is none */
+	u32 size, ways, line;	/* bytes, number, bytes */
+} want_l1, want_l2;
 
 void check(const char *name, bool ok);
 void check_eq(const char *name, u64 got, u64 want);
@@ -124,6 +135,10 @@ void test_no_pmu(void);
 void test_counting(void);
 void test_interrupts(void);
 void test_init(void);
+void test_cache(void);
+void test_cache_interrupts(void);
+void evict(void);
+void test_branches(void);
 void test_version(void);
 void test_pt(void);
 void test_no_pt(void);

@@ -451,6 +451,37 @@ static void test_freezing(void)
 	pmu_clear();
 }
 
+/* It hits right after the load that misses, and after what misses many times. */
+void test_cache_interrupts(void)
+{
+	u32 event = PMU_TEST_EVTSEL(PMU_TEST_L1_LOAD_MISSES);
+	u32 wrong = 0, lines = 512 / want_l1.line;
+	u64 start;
+
+	for (u32 period = 1; period < 1500; period += period < 20 ? 1 : 211) {
+		evict();
+		start = set_up(VECTOR_PMI, 1, event, period);
+		sti();
+		walk(start, 2000);
+		cli();
+		wrong += pmi.count != 1 || pmi.eip != (u32)walk_loaded ||
+			 pmi.ebx != 2000 - (period - 1);
+	}
+	check_eq("it hits right after the load that misses", wrong, 0);
+
+	wrong = 0;
+	for (u32 period = 1; period <= lines; period++) {
+		evict();
+		start = set_up(VECTOR_PMI, 1,
+			       PMU_TEST_EVTSEL(PMU_TEST_L1_STORE_MISSES), period);
+		sti();
+		walk_block(start, 1);
+		cli();
+		wrong += pmi.count != 1 || pmi.eip != (u32)walk_saved;
+	}
+	check_eq("after an instruction that misses more than once", wrong, 0);
+}
+
 void test_interrupts(void)
 {
 	test_debugctl();

@@ -4,6 +4,9 @@
  * and writes TAP to the first serial port.  Command line: version=N width=N
  * full=0|1 pt=0|1, what the CPU must have; or amd=4|6, the number of counters,
  * and family=N; or pmu=0; with no_rdpmc=N, so many that RDPMC does not find.
+ * l1_size=N l1_ways=N l1_line=N and l2_*: data caches, and branches=1: branches
+ * may be mispredicted; these alone are tested then.  accesses=N: nothing is
+ * tested, and memory is accessed in N turns of a loop.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -18,6 +21,7 @@ u32 want_version = 2;
 u32 want_width = 48;
 bool want_full = true;
 bool want_pt;
+bool want_branches;
 
 static u32 tests;
 
@@ -131,6 +135,7 @@ static u32 option(const char *cmdline, const char *key, u32 val)
 void bare_main(const u32 *multiboot)
 {
 	const char *cmdline = multiboot[0] & 4 ? (const char *)multiboot[4] : "";
+	u32 accesses;
 
 	want_pmu = option(cmdline, "pmu=", want_pmu);
 	want_amd = option(cmdline, "amd=", want_amd);
@@ -140,8 +145,29 @@ void bare_main(const u32 *multiboot)
 	want_full = option(cmdline, "full=", want_full);
 	want_pt = option(cmdline, "pt=", want_pt);
 	want_no_rdpmc = option(cmdline, "no_rdpmc=", want_no_rdpmc);
+	want_branches = option(cmdline, "branches=", want_branches);
+	want_l1.size = option(cmdline, "l1_size=", 0);
+	want_l1.ways = option(cmdline, "l1_ways=", 0);
+	want_l1.line = option(cmdline, "l1_line=", 0);
+	want_l2.size = option(cmdline, "l2_size=", 0);
+	want_l2.ways = option(cmdline, "l2_ways=", 0);
+	want_l2.line = option(cmdline, "l2_line=", 0);
+	accesses = option(cmdline, "accesses=", 0);
 	set_up_interrupts();
-	if (want_no_rdpmc) {
+	if (accesses) {
+		access_memory((void *)0x800000, accesses);
+		check("memory was accessed", true);
+		done_testing();
+		return;
+	}
+	if (want_l1.size || want_branches) {
+		if (want_l1.size) {
+			test_cache();
+			test_cache_interrupts();
+		}
+		if (want_branches)
+			test_branches();
+	} else if (want_no_rdpmc) {
 		test_no_rdpmc();
 	} else if (want_amd) {
 		test_amd();

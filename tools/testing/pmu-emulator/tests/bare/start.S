@@ -114,6 +114,31 @@ spin_sti:
 	pop	%ebx
 	ret
 
+/*
+ * u32 walk(u64 start, u32 n): as spin(), with a load of a line of its own in each
+ * turn, from WALK_START on.  walk_block(start): FXSAVE there.
+ */
+	.globl	walk, walk_loaded, walk_block, walk_saved
+walk:
+	spin_start
+	mov	$WALK_START, %edx
+1:	cmpb	$0, (%edx)
+walk_loaded:
+	add	$WALK_STEP, %edx
+	dec	%ebx
+	jnz	1b
+2:	xor	%eax, %eax
+	xor	%edx, %edx
+	wrmsr
+	pop	%ebx
+	ret
+walk_block:
+	spin_start
+	mov	$WALK_START, %edx
+	fxsave	(%edx)
+walk_saved:
+	jmp	2b
+
 /* void rep_stos(u64 start, void *p, u32 n): counted are REP_INSNS */
 	.globl	rep_stos
 rep_stos:
@@ -133,6 +158,42 @@ rep_stos:
 	wrmsr
 	pop	%ebx
 	pop	%edi
+	ret
+
+/*
+ * void branch_a(u32 taken), branch_b(u32 taken): conditional branches that are
+ * 4096 bytes apart.
+ */
+	.globl	branch_a, branch_b
+branch_a:
+	testl	$1, 4(%esp)
+	jnz	1f
+1:	ret
+	.skip	4096 - (. - branch_a)
+branch_b:
+	testl	$1, 4(%esp)
+	jnz	1f
+1:	ret
+
+/*
+ * void access_memory(void *p, u32 n): n turns of 8 loads and 8 stores, each of
+ * them to another line than the one before.
+ */
+	.globl	access_memory
+access_memory:
+	push	%ebx
+	mov	8(%esp), %eax
+	mov	12(%esp), %ebx
+1:
+	.set	offset, 0
+	.rept	8
+	mov	offset(%eax), %ecx
+	mov	%edx, offset + 128(%eax)
+	.set	offset, offset + 256
+	.endr
+	dec	%ebx
+	jnz	1b
+	pop	%ebx
 	ret
 
 /*

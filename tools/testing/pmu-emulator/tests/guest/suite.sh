@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# usage: suite.sh full|cpus N|short|version N|amd|amd-short|pt|off
+# usage: suite.sh full|cpus N|short|version N|amd|amd-short|pt|cache ROWS|cache-full ROWS|off
 # Runs in the guest: the programs beside it, one after the other. Each writes
 # TAP with a plan; after it comes a test that it has ended well.
 set -u
@@ -68,6 +68,14 @@ amd-short)
 pt)
 	run pt
 	run loops 0
+	;;
+cache)
+	run cache "$2"
+	;;
+cache-full)
+	run cache "$2"
+	run loops 0 0 1 1
+	run sampling
 	;;
 off)
 	if "$dir/loops" 0 >/dev/null; then
