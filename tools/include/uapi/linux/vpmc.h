@@ -40,6 +40,8 @@
  * @VPMC_STATE_EXITED:		The thread is gone. The sums stand.
  * @VPMC_STATE_REVOKED:		The administrator took the PMU away
  *				(kernel.vpmc_revoke), or the machine goes down.
+ *				The page of a set that was not running says so
+ *				from the next ioctl(), read() or poll() on.
  *				The sums stand. Another CONTROL starts anew.
  * @VPMC_STATE_OVERFLOWED:	Stopped because a counter's period passed. The
  *				sums stand. RESUME goes on from them.
@@ -122,7 +124,9 @@ struct vpmc_slot {
  * which equals a sign extension of the raw value plus a constant. In any other
  * state the value is base, and RDPMC may raise SIGSEGV. The loop below reads
  * all counters and the run time as one snapshot. It ends: it is repeated only
- * when the thread was switched out, or a counter was rewritten, meanwhile.
+ * when the thread was switched out, or a counter was rewritten, meanwhile. Under a
+ * debugger that steps through it, or stops in it, it does not: each stop switches
+ * the thread out.
  * tools/testing/selftests/vpmc/ compiles exactly these lines.
  *
  * .. code-block:: c
@@ -199,7 +203,7 @@ enum vpmc_kind {
 
 /* &struct vpmc_info.holder: who has the PMU at this moment */
 #define VPMC_HOLDER_NONE	0U	/* nobody */
-#define VPMC_HOLDER_VPMC	1U	/* programmed sets, now or a second ago */
+#define VPMC_HOLDER_VPMC	1U	/* programmed sets of ours */
 #define VPMC_HOLDER_OTHER	2U	/* somebody else: a driver, a hypervisor */
 #define VPMC_HOLDER_PERF	3U	/* perf events */
 #define VPMC_HOLDER_WATCHDOG	4U	/* the hard-lockup watchdog, maybe perf too */
@@ -316,17 +320,17 @@ struct vpmc_counter {
  * @VPMC_REASON_NO_MODE:	Neither USR nor OS is set.
  * @VPMC_REASON_BAD_INDEX:	The processor has no counter @index.
  * @VPMC_REASON_INDEX_TAKEN:	Two counters name one @index.
- * @VPMC_REASON_WRONG_EVENT:	That counter cannot count this event: it is a
- *				fixed one, or one of AMD's family 15h.
+ * @VPMC_REASON_WRONG_EVENT:	That counter cannot count this event.
  * @VPMC_REASON_NO_COUNTER:	No free counter can count this event.
  * @VPMC_REASON_UNAVAILABLE:	The processor says that it does not have this
  *				event (CPUID leaf 0AH, EBX), or it is one of
  *				AMD's northbridge, which all cores share, or one
  *				by which Intel's hyper-threads spoil each other's
- *				counts, or no counter of AMD's can count it.
+ *				counts, or no counter can count it.
  * @VPMC_REASON_EXTRA_MSR:	The event needs a further register (off-core
- *				response; what increments by much, from AMD's
- *				family 17h on).
+ *				response, latency of loads) or a second counter
+ *				(what increments by much, from AMD's family 17h
+ *				on).
  * @VPMC_REASON_KERNEL_MODE:	OS is set and the caller may not count the
  *				kernel; or a sum is to be preserved of a set that
  *				counted it, and the descriptor may not tell.
