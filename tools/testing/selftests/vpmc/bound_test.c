@@ -127,7 +127,7 @@ static double action_ms(struct action *a)
 	a->done = false;
 	if (pthread_create(&a->thread, NULL, action_thread, a))
 		return -1;
-	for (i = 0; i < 500 && !a->done; i++)
+	for (i = 0; i < 100 && !a->done; i++)
 		usleep(10000);
 	return a->done ? a->ms : 1e9;
 }
