@@ -44,6 +44,7 @@ enum disturbance {
 	UNLINK,		/* by another thread: an IPI if it runs */
 	PERF_COMES,	/* and asks for the PMU */
 	PERF_LEAVES,	/* its last event is closed */
+	CALL,		/* what the test says */
 };
 
 #define REVOKE_FILE	"/proc/sys/kernel/vpmc_revoke"
@@ -55,6 +56,7 @@ static const char *const disturbance_name[] = {
 	[READ_FAMILY] = "read family", [KILL] = "kill",
 	[RUN] = "run", [LATE] = "late overflow", [UNLINK] = "unlink",
 	[PERF_COMES] = "perf comes", [PERF_LEAVES] = "perf leaves",
+	[CALL] = "call",
 };
 
 /* The urgent thread: blocked in read() of a pipe, but for a loop each time. */
@@ -89,6 +91,7 @@ struct sweep {
 	/* Not if CPU 1 had to wait for CPU 0 first, which lets that one go. */
 	volatile bool disturbed;
 	bool ends;		/* the scenario unlinks the set */
+	int (*call)(struct sweep *s);	/* CALL: 0 or -errno */
 	int error;		/* of the disturbance */
 	struct vpmc_read read;	/* by READ */
 	struct pmu_trigger at;	/* where it fired */
@@ -138,6 +141,8 @@ static int sweep_disturb(struct sweep *s)
 		return perf_error(100) ? -EIO : 0;
 	case PERF_LEAVES:
 		return close(s->perf) ? -errno : 0;
+	case CALL:
+		return s->call(s);
 	default:
 		return 0;
 	}
