@@ -14,7 +14,7 @@
 #define USER	1000
 
 /* So long CPU 1 waits for something that CPU 0 may be in the way of. */
-#define WAITS	20
+#define WAITS	50
 
 struct scene {
 	struct sweep *s;
@@ -67,6 +67,13 @@ static void sleep_for_ever(void)
 		pause();
 }
 
+/* It has come to CPU 1, and sleeps there. */
+static void wait_until_asleep(void)
+{
+	while (task_state(scene->pid) != 'S')
+		usleep(100);
+}
+
 /* open() of it, disturbed at the k-th instruction: a descriptor or -errno. */
 static int open_disturbed(unsigned long k)
 {
@@ -106,6 +113,7 @@ static int wrong_if_it_ends(void *arg, unsigned long k)
 	scene->pid = fork();
 	if (!scene->pid)
 		sleep_for_ever();
+	wait_until_asleep();
 	fd = open_disturbed(k);
 	kill(scene->pid, SIGKILL);
 	wrong += child_status(scene->pid) != KILLED_BY(SIGKILL);
@@ -170,6 +178,7 @@ TEST_F(sweep_open, attached_meanwhile)
 	scene->pid = fork();
 	if (!scene->pid)
 		sleep_for_ever();
+	wait_until_asleep();
 	scene->s->call = attach_too;
 	sweep_all(_metadata, scene->s, sweep_step(), wrong_if_attached, NULL);
 	EXPECT_LT(0, scene->found);
@@ -220,8 +229,7 @@ static int start_image(void)
 	}
 	close(go[0]);
 	scene->go = go[1];
-	while (task_state(scene->pid) != 'S')
-		usleep(100);
+	wait_until_asleep();
 	return 0;
 }
 
@@ -278,6 +286,7 @@ TEST_F_TIMEOUT(sweep_open, it_becomes_root, 120)
 	TH_LOG("opened %lu times, refused %lu times", scene->found,
 	       scene->refused);
 	EXPECT_LT(0, scene->found);
+	EXPECT_LT(0, scene->refused);
 	ASSERT_EQ(0, setresuid(0, 0, 0));
 }
 
