@@ -122,7 +122,9 @@ struct vpmc_slot {
  * which equals a sign extension of the raw value plus a constant. In any other
  * state the value is base, and RDPMC may raise SIGSEGV. The loop below reads
  * all counters and the run time as one snapshot. It ends: it is repeated only
- * when the thread was switched out, or a counter was rewritten, meanwhile.
+ * when the thread was switched out, or a counter was rewritten, meanwhile. Under a
+ * debugger that steps through it, or stops in it, it does not: each stop switches
+ * the thread out.
  * tools/testing/selftests/vpmc/ compiles exactly these lines.
  *
  * .. code-block:: c
