@@ -239,6 +239,8 @@ TEST_F(family, but_not_what_is_programmed_anew)
 
 static void fork_for_ever(void)
 {
+	if (pin(1))
+		_exit(1);
 	for (;;)
 		if (!fork())
 			_exit(0);
@@ -251,6 +253,7 @@ TEST(closed_while_members_fork)
 	struct child root;
 	int fd, i, round;
 
+	ASSERT_EQ(0, pin(0));
 	for (round = 0; round < test_times(50); round++) {
 		if (!child_fork(&root)) {
 			child_wait(&root);

@@ -44,6 +44,10 @@ FIXTURE_VARIANT_ADD(exec, set_user_id_of_its_own) {
 	.owner = USER, .group = USER, .mode = 04755,
 };
 
+FIXTURE_VARIANT_ADD(exec, file_capability_debugged) {
+	.mode = 0755, .capability = "e", .debugged = true, .unlinks = true,
+};
+
 /* Whoever may not read a program may not watch it either. */
 FIXTURE_VARIANT_ADD(exec, not_readable) {
 	.mode = 0711, .unlinks = true,

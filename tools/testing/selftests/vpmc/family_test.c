@@ -241,6 +241,8 @@ static uint64_t everything(int fd)
 /* Forks all the time: a parent that has not obeyed yet has children. */
 static void fork_for_ever(void)
 {
+	if (pin(1))
+		_exit(1);
 	for (;;)
 		if (!fork())
 			_exit(0);
@@ -287,7 +289,7 @@ static void count_and_end(int go)
 	struct set set;
 	char byte;
 
-	if (heir_open(&set) || set_measure(&set, code_loop, 100000, 0))
+	if (pin(1) || heir_open(&set) || set_measure(&set, code_loop, 100000, 0))
 		_exit(1);
 	_exit(read(go, &byte, 1));
 }

@@ -76,7 +76,7 @@ TEST_F(ioctl, unknown_numbers)
 	unsigned int nr;
 
 	for (nr = 0; nr < 256; nr++) {
-		if (nr > _IOC_NR(VPMC_IOC_CONSUME))
+		if (nr > _IOC_NR(VPMC_IOC_CLEAR_ALL))
 			EXPECT_EQ(-ENOTTY, vpmc_ioctl(self->set.fd,
 				  _IO(VPMC_IOC_MAGIC, nr), 0));
 		EXPECT_EQ(-ENOTTY, vpmc_ioctl(self->set.fd,
@@ -303,7 +303,8 @@ TEST_F(ioctl, flags)
 				   VPMC_CONTROL_INHERIT_PROCESSES |
 				   VPMC_CONTROL_CLOSE_ON_EXEC |
 				   VPMC_CONTROL_ENABLE_ON_EXEC |
-				   VPMC_CONTROL_PRESERVE))
+				   VPMC_CONTROL_PRESERVE |
+				   VPMC_CONTROL_UNLINK_ON_CLOSE))
 			continue;
 		EXPECT_EQ(-EINVAL, try_control(self, &control));
 	}

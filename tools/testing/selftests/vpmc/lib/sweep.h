@@ -46,6 +46,7 @@ enum disturbance {
 	PERF_LEAVES,	/* its last event is closed */
 	PROGRAM,	/* by another thread, and started */
 	REVOKE_AND_ALLOW,
+	CALL,		/* what the test says */
 };
 
 #define REVOKE_FILE	"/proc/sys/kernel/vpmc_revoke"
@@ -58,6 +59,7 @@ static const char *const disturbance_name[] = {
 	[RUN] = "run", [LATE] = "late overflow", [UNLINK] = "unlink",
 	[PERF_COMES] = "perf comes", [PERF_LEAVES] = "perf leaves",
 	[PROGRAM] = "program", [REVOKE_AND_ALLOW] = "revoke and allow",
+	[CALL] = "call",
 };
 
 /* The urgent thread: blocked in read() of a pipe, but for a loop each time. */
@@ -92,6 +94,7 @@ struct sweep {
 	/* Not if CPU 1 had to wait for CPU 0 first, which lets that one go. */
 	volatile bool disturbed;
 	bool ends;		/* the scenario unlinks the set */
+	int (*call)(struct sweep *s);	/* CALL: 0 or -errno */
 	int error;		/* of the disturbance */
 	struct vpmc_read read;	/* by READ */
 	struct pmu_trigger at;	/* where it fired */
@@ -148,6 +151,8 @@ static int sweep_disturb(struct sweep *s)
 		return vpmc_ioctl(s->fd, VPMC_IOC_CONTROL, &control);
 	case PERF_LEAVES:
 		return close(s->perf) ? -errno : 0;
+	case CALL:
+		return s->call(s);
 	default:
 		return 0;
 	}

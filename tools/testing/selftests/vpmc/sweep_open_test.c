@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a process does while somebody attaches counters to it, at each instruction
+ * of ours in open(): it ends, or has them from somebody else.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "sweep.h"
+#include "poller.h"
+#include "target.h"
+
+/* So long CPU 1 waits for something that CPU 0 may be in the way of. */
+#define WAITS	50
+
+struct scene {
+	struct sweep *s;
+	pid_t pid;		/* whose counters */
+	unsigned long found, refused;
+};
+
+FIXTURE(sweep_open)
+{
+	struct scene scene;
+	pid_t competitor;	/* an idle CPU 1 lets CPU 0 go */
+};
+
+static struct scene *scene;
+
+FIXTURE_SETUP(sweep_open)
+{
+	scene = &self->scene;
+	memset(scene, 0, sizeof(*scene));
+	self->competitor = start_competitor(1);
+	ASSERT_LT(0, self->competitor);
+	scene->s = sweep_start(NULL);
+	ASSERT_NE(NULL, scene->s);
+	scene->s->what = CALL;
+	ASSERT_TRUE(!pin(0) && !set_fifo(10) && sweep_kernel_ranges() > 0);
+}
+
+FIXTURE_TEARDOWN(sweep_open)
+{
+	EXPECT_EQ(0, sweep_stop(scene->s));
+	EXPECT_EQ(0, stop_disturber(self->competitor));
+}
+
+/* It may not come to that before CPU 0 goes on. */
+static bool wait_for(bool (*there)(void))
+{
+	static const struct timespec moment = { .tv_nsec = 200000 };
+	int i;
+
+	for (i = 0; i < WAITS && !there(); i++)
+		nanosleep(&moment, NULL);
+	return there();
+}
+
+/* On CPU 1, less urgent than what disturbs. */
+static void sleep_for_ever(void)
+{
+	if (pin(1))
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+/* It has come to CPU 1, and sleeps there. */
+static void wait_until_asleep(void)
+{
+	while (task_state(scene->pid) != 'S')
+		usleep(100);
+}
+
+/* open() of it, disturbed at the k-th instruction: a descriptor or -errno. */
+static int open_disturbed(unsigned long k)
+{
+	int fd, err = sweep_arm(scene->s, k);
+
+	fd = open_of(scene->pid, O_RDWR | O_CREAT);
+	sweep_disarm(scene->s);
+	return err ? -EPROTO : fd;
+}
+
+static uint32_t state_of(int fd)
+{
+	struct vpmc_read read;
+
+	return vpmc_read(fd, &read) ? ~0U : read.state;
+}
+
+/* It ends, and is not waited for. */
+static bool is_zombie(void)
+{
+	return task_state(scene->pid) == 'Z';
+}
+
+static int end_it(struct sweep *s)
+{
+	if (kill(scene->pid, SIGKILL))
+		return -errno;
+	wait_for(is_zombie);
+	return 0;
+}
+
+/* It is too late, or what was attached has seen the end. */
+static int wrong_if_it_ends(void *arg, unsigned long k)
+{
+	int fd, wrong = 0;
+
+	scene->pid = fork();
+	if (!scene->pid)
+		sleep_for_ever();
+	wait_until_asleep();
+	fd = open_disturbed(k);
+	kill(scene->pid, SIGKILL);
+	wrong += child_status(scene->pid) != KILLED_BY(SIGKILL);
+	if (fd >= 0) {
+		scene->found++;
+		wrong += state_of(fd) != VPMC_STATE_EXITED;
+		wrong += poll_now(fd) != POLLHUP;
+		close(fd);
+	} else {
+		scene->refused++;
+		wrong += fd != -ESRCH;
+	}
+	if (wrong)
+		fprintf(stderr, "# open: %d\n", fd);
+	return wrong;
+}
+
+TEST_F(sweep_open, it_ends)
+{
+	scene->s->call = end_it;
+	sweep_all(_metadata, scene->s, sweep_step(), wrong_if_it_ends, NULL);
+	TH_LOG("opened %lu times, too late %lu times", scene->found,
+	       scene->refused);
+	EXPECT_LT(0, scene->found);
+	EXPECT_LT(0, scene->refused);
+}
+
+/* Somebody else attaches, and may be first. */
+static int attach_too(struct sweep *s)
+{
+	s->fd = open_of(scene->pid, O_RDWR | O_CREAT);
+	return s->fd < 0 ? s->fd : 0;
+}
+
+static int wrong_if_attached(void *arg, unsigned long k)
+{
+	int fd, wrong = 0;
+
+	scene->s->fd = -1;
+	fd = open_disturbed(k);
+	if (fd < 0) {
+		fprintf(stderr, "# open: %d\n", fd);
+		return 1;
+	}
+	if (scene->s->fd >= 0) {
+		struct vpmc_control control;
+
+		/* Both have the same. */
+		control_of(&control, mine, VPMC_CONTROL_STOPPED);
+		wrong += vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control) != 0;
+		wrong += state_of(scene->s->fd) != VPMC_STATE_STOPPED;
+		close(scene->s->fd);
+		scene->found++;
+	}
+	wrong += vpmc_ioctl(fd, VPMC_IOC_UNLINK, 0) != 0;
+	close(fd);
+	return wrong;
+}
+
+TEST_F(sweep_open, attached_meanwhile)
+{
+	scene->pid = fork();
+	if (!scene->pid)
+		sleep_for_ever();
+	wait_until_asleep();
+	scene->s->call = attach_too;
+	sweep_all(_metadata, scene->s, sweep_step(), wrong_if_attached, NULL);
+	EXPECT_LT(0, scene->found);
+	kill(scene->pid, SIGKILL);
+	EXPECT_EQ(KILLED_BY(SIGKILL), child_status(scene->pid));
+}
+
+TEST_HARNESS_MAIN
