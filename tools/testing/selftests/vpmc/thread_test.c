@@ -420,6 +420,7 @@ TEST(rdtsc_forbidden_to_one)
 	pid = fork();
 	if (!pid) {
 		if (set_open(&set, selection[0]) ||
+		    vpmc_ioctl(set.fd, VPMC_IOC_START, 0) ||
 		    prctl(PR_SET_TSC, PR_TSC_SIGSEGV))
 			_exit(1);
 		*ready = 1;
