@@ -19,10 +19,7 @@ def stdin_kind(options):
         if not os.isatty(0):
             raise Refused("--tty: standard input is not a terminal")
         return "tty"
-    try:
-        info = os.fstat(0)
-    except OSError:
-        return "null"
+    info = os.fstat(0)
     if stat.S_ISCHR(info.st_mode) and info.st_rdev == os.makedev(1, 3):
         return "null"
     if stat.S_ISREG(info.st_mode) and \
