@@ -420,7 +420,7 @@ TEST_F(self, disturbed)
 	pid = fork();
 	if (!pid)
 		take_the_cpu(self->events);
-	for (i = 0; i < 300000; i++) {
+	for (i = 0; i < 1000000; i++) {
 		if (i % 2)
 			vpmc_read_bounded(vpmc_page(self->v), vpmc_fd(self->v),
 					  2, count, NULL);
