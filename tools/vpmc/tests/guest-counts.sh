@@ -69,6 +69,7 @@ equal "--per-thread: those that were created" "5 $((KNOWN_ALONE - 1))" \
 # phases
 equal "--stopped: what the program starts itself" "$KNOWN_PHASE" "$(value instructions --stopped -e instructions -- known phase now)"
 equal "--stopped: nothing else" 0 "$(value instructions --stopped -e instructions -- known)"
+rm -f go child
 mkfifo go
 vpmc stat --stopped -x , -o csv -e instructions -- sh -c 'echo $$ >child; read x <go; exec known' &
 await test -s child
@@ -103,7 +104,7 @@ ends() {
 	pid=$!
 	await pidof sleep
 	kill "-$1" $pid
-	wait $pid
+	end $pid
 	equal "SIG$1: the status" "$2" $?
 	equal "SIG$1: the result" 1 "$(grep -c '^,,instructions,[1-9]' csv)"
 	rm csv
@@ -114,5 +115,5 @@ vpmc stat -r 100 -x , -o csv -e instructions -- sleep 1000 &
 pid=$!
 await pidof sleep
 kill -TERM $pid
-wait $pid
+end $pid
 equal "a signal ends the repetition" "143 1" "$? $(awk -F , '$3 == "instructions" { print $7 }' csv)"

@@ -77,7 +77,7 @@ equal "its counters are as they were" "$(cat /tmp/before)" "$(cat /tmp/after)"
 bad "stat of a process that stat counts" 125 "${V}counting: the thread has a set of counters already; let its owner end it" \
 	vpmc stat -o /dev/null -e instructions -- vpmc stat -e cycles -- true
 kill $first
-wait $first
+end $first
 bad "what stat has programmed is gone" 125 "${V}thread $target: has no counters; program some, as by vpmc stat --stopped" vpmc ctl read -t $target
 bad "-p and a COMMAND that is not there" 127 "${V}nonesuch: no such command; name one that is in PATH, or give its path" \
 	vpmc stat -p $target -- nonesuch

@@ -81,3 +81,14 @@ await() {
 		sleep 0.01
 	done
 }
+
+# end PID: waits for a child, and returns its status; kills it after some seconds
+end() {
+	_left=1000
+	while [ $_left -gt 0 ] && kill -0 "$1" 2>/dev/null; do
+		_left=$((_left - 1))
+		sleep 0.01
+	done
+	[ $_left -gt 0 ] || kill -9 "$1"
+	wait "$1"
+}

@@ -24,6 +24,9 @@ FIXTURE(self) {
 
 FIXTURE_SETUP(self)
 {
+	/* whatever another test has left */
+	write_file(REVOKE_FILE, "0");
+	write_file(RDPMC_FILE, "1");
 	ASSERT_EQ(0, vpmc_open(&self->v, 0, &self->error)) {
 		TH_LOG("%s", self->error.text);
 	}
@@ -381,16 +384,100 @@ TEST_F(self, rdpmc_forbidden)
 	EXPECT_EQ(INSTRUCTIONS_OF(TURNS), a[0]);
 }
 
+/*
+ * Somebody else, who counts too, takes the CPU at any instruction of a read. A value
+ * that were put together of before and after would be ahead of the next one.
+ */
+static void take_the_cpu(const struct vpmc_event *events)
+{
+	const struct timespec pause = { .tv_nsec = 5000 };
+	const struct sched_param param = { .sched_priority = 10 };
+	struct vpmc_event own[2] = { events[0], events[1] };
+	struct vpmc *v;
+
+	if (vpmc_open(&v, 0, NULL) || vpmc_program(v, own, 2, 0, NULL) != 2 ||
+	    sched_setscheduler(0, SCHED_FIFO, &param))
+		_exit(1);
+	for (;;) {
+		work(100);
+		nanosleep(&pause, NULL);
+	}
+}
+
+TEST_F(self, disturbed)
+{
+	uint64_t last[2] = {}, count[2];
+	unsigned int i, wrong = 0;
+	struct vpmc_read sums;
+	cpu_set_t one;
+	pid_t pid;
+
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	ASSERT_EQ(0, sched_setaffinity(0, sizeof(one), &one));
+	/* soon after boot a sleep is as long as a tick: see make bench */
+	sleep(2);
+	pid = fork();
+	if (!pid)
+		take_the_cpu(self->events);
+	for (i = 0; i < 1000000; i++) {
+		if (i % 2)
+			vpmc_read_bounded(vpmc_page(self->v), vpmc_fd(self->v),
+					  2, count, NULL);
+		else
+			vpmc_read(self->v, count, 2, NULL);
+		wrong += count[0] <= last[0] || count[1] <= last[1];
+		last[0] = count[0];
+		last[1] = count[1];
+	}
+	EXPECT_EQ(0, wrong);
+	ASSERT_EQ(0, vpmc_read_sums(self->v, 0, &sums));
+	EXPECT_LT(last[0], sums.sum[0]);
+	EXPECT_LT(300, sums.switches);
+	EXPECT_EQ(0, waitpid(pid, NULL, WNOHANG));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/*
+ * Both reads, with every instruction an interrupt: the parent, which counts too,
+ * runs in between. Nothing that is put together of before and after may come out.
+ */
+static int read_step_by_step(struct vpmc *v)
+{
+	uint64_t by_call[2], inlined[2];
+	struct vpmc_read before, between, after;
+
+	if (vpmc_read_sums(v, 0, &before) ||
+	    vpmc_read(v, by_call, 2, NULL) != 2 ||
+	    vpmc_read_sums(v, 0, &between) ||
+	    vpmc_read_bounded(vpmc_page(v), vpmc_fd(v), 2, inlined, NULL) != 2 ||
+	    vpmc_read_sums(v, 0, &after))
+		return 2;
+	if (by_call[0] <= before.sum[0] || by_call[0] >= between.sum[0] ||
+	    by_call[1] <= before.sum[1] || by_call[1] >= between.sum[1])
+		return 3;
+	if (inlined[0] <= between.sum[0] || inlined[0] >= after.sum[0] ||
+	    inlined[1] <= between.sum[1] || inlined[1] >= after.sum[1])
+		return 4;
+	return 0;
+}
+
 /* A debugger that steps through both reads comes to their end. */
 TEST_F(self, single_steps)
 {
 	static const unsigned int limit = 100000;
 	unsigned int steps;
+	cpu_set_t one;
 	int status;
-	pid_t pid = fork();
+	pid_t pid;
 
+	/* both on one CPU, whose counters the other one moves */
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	ASSERT_EQ(0, sched_setaffinity(0, sizeof(one), &one));
+	pid = fork();
 	if (!pid) {
-		uint64_t count[2];
 		struct vpmc *v;
 
 		if (vpmc_open(&v, 0, NULL) ||
@@ -398,11 +485,7 @@ TEST_F(self, single_steps)
 		    ptrace(PTRACE_TRACEME, 0, 0, 0))
 			_exit(1);
 		raise(SIGSTOP);
-		if (vpmc_read(v, count, 2, NULL) != 2 || !count[0] ||
-		    vpmc_read_bounded(vpmc_page(v), vpmc_fd(v), 2, count,
-				      NULL) != 2 || !count[0])
-			_exit(2);
-		_exit(0);
+		_exit(read_step_by_step(v));
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	for (steps = 0; WIFSTOPPED(status) && steps < limit; steps++) {
@@ -418,8 +501,8 @@ TEST_F(self, single_steps)
 /* As the program after execve(): see exec, below. */
 static int after_exec(int fd)
 {
-	uint64_t count[2], before;
-	struct vpmc *v;
+	uint64_t count[2], a[2], b[2], c[2], d[2];
+	struct vpmc *v, *own;
 	char path[64], link[64];
 	int other;
 
@@ -431,10 +514,14 @@ static int after_exec(int fd)
 	}
 	if (vpmc_open_fd(&v, fd, NULL) || vpmc_read(v, count, 2, NULL) != 2)
 		return 11;
-	/* by RDPMC, as in the thread that opened it */
-	before = count[0];
-	if (!vpmc_page(v) || before < INSTRUCTIONS_OF(TURNS))
+	/* at the same price as the thread's own handle: by RDPMC */
+	if (!vpmc_page(v) || count[0] < INSTRUCTIONS_OF(TURNS) ||
+	    vpmc_open(&own, VPMC_OPEN_EXISTING, NULL))
 		return 12;
+	read_around(v, 2, 1, a, b);
+	read_around(own, 2, 1, c, d);
+	if (b[0] - a[0] > d[0] - c[0] + 20)
+		return 14;
 	if (!counted(v, 2, TURNS, count) || count[0] != INSTRUCTIONS_OF(TURNS))
 		return 13;
 	return 0;
@@ -450,6 +537,7 @@ TEST_F(self, exec)
 		struct vpmc *v, *closed;
 
 		if (vpmc_open(&v, 0, NULL) || vpmc_open(&closed, 0, NULL) ||
+		    vpmc_open_fd(&closed, vpmc_fd(v), NULL) ||
 		    vpmc_program(v, self->events, 2, 0, NULL) != 2)
 			_exit(1);
 		work(TURNS);
