@@ -25,6 +25,7 @@ unsigned int control_flags(const struct stat_options *options)
 {
 	return VPMC_CONTROL_NEW |
 	       (options->stopped ? VPMC_CONTROL_STOPPED : 0) |
+	       (options->pid || options->tid ? VPMC_CONTROL_UNLINK_ON_CLOSE : 0) |
 	       (options->inherit ? VPMC_CONTROL_INHERIT_THREADS |
 				   VPMC_CONTROL_INHERIT_PROCESSES : 0);
 }

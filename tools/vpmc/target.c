@@ -177,32 +177,6 @@ static unsigned int program_new(struct target *target)
 	return found;
 }
 
-/* What inherited our set goes on by itself: threads of the target. */
-static void unlink_inherited(struct target *target)
-{
-	struct vpmc_control theirs;
-	struct dirent *entry;
-	char name[32];
-	struct vpmc *v;
-	DIR *dir;
-
-	snprintf(name, sizeof(name), "/proc/%d/task", target->options->pid);
-	dir = target->options->inherit && target->options->pid ?
-	      opendir(name) : NULL;
-	while (dir && (entry = readdir(dir))) {
-		pid_t tid = atoi(entry->d_name);
-
-		if (tid <= 0 || vpmc_open_thread(&v, tid, VPMC_OPEN_EXISTING, NULL))
-			continue;
-		if (!vpmc_get_control(v, &theirs) &&
-		    same_selection(&theirs, &target->ours))
-			vpmc_unlink(v);
-		vpmc_close(v);
-	}
-	if (dir)
-		closedir(dir);
-}
-
 static void program_all(struct target *target)
 {
 	const struct stat_options *options = target->options;
@@ -275,6 +249,5 @@ void target_run(const struct stat_options *options, struct group *group,
 		if (target->member[i].v)
 			run_add(run, target->member[i].v, target->member[i].tid,
 				target->member[i].name, options->per_thread);
-	unlink_inherited(target);
 	let_go();
 }

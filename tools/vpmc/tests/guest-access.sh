@@ -22,7 +22,7 @@ counted -s
 counted -s -n -u
 
 sysctl -qw $PARANOID=1
-R="only those may count who have CAP_PERFMON; sysctl kernel.vpmc_paranoid=0"
+R="only privileged users may count; sysctl kernel.vpmc_paranoid=0"
 bad "paranoid 1, as nobody" 125 "vpmc: counting: $R" confined -u vpmc stat -e instructions true
 bad "paranoid 1, in a user namespace" 125 "vpmc: counting: $R" confined -n vpmc stat -e instructions true
 bad "paranoid 1, as nobody and without perf" 125 "vpmc: counting: $R" confined -s -u vpmc stat -e instructions true
@@ -34,7 +34,7 @@ equal "paranoid 1: info -q" 1 $?
 confined -u vpmc stat -e none -o /dev/null true
 equal "paranoid 1: run time is free" 0 $?
 sysctl -qw $PARANOID=2
-begins "paranoid 2: not even that" 125 "vpmc: this thread's counters: only those may count who have CAP_PERFMON" \
+begins "paranoid 2: not even that" 125 "vpmc: this thread's counters: only privileged users may count" \
 	confined -u vpmc stat -e none true
 sysctl -qw $PARANOID=0
 
@@ -58,6 +58,22 @@ for i in 1 2 3 4 5; do
 	equal "-p of threads that come and go: $i" "0 1" "$? $(awk -F , '$3 == "instructions" { print ($4 > 1000) }' csv)"
 done
 kill $churn
+# one that is killed leaves nothing behind in its target
+sleep 100 &
+target=$!
+vpmc stat -p $target -e instructions >/dev/null 2>&1 &
+stat=$!
+tries=0
+until vpmc ctl read -t $target >/dev/null 2>&1 || [ $tries = 200 ]; do
+	tries=$((tries + 1))
+	sleep 0.05
+done
+vpmc ctl read -t $target >/dev/null 2>&1
+equal "-p has programmed its target" 0 $?
+kill -9 $stat
+wait $stat 2>/dev/null
+begins "-p that was killed leaves nothing" 125 "vpmc: thread $target: " vpmc ctl read -t $target
+kill $target
 # a process that ends
 sh -c 'sleep 0.2; known many' &
 target=$!

@@ -213,7 +213,7 @@ const char *vpmc_version(void);
  *
  * Return: 0, or -ENOSYS: the kernel has no vpmc; -ENODEV: it is switched off;
  * -ENOENT: VPMC_OPEN_EXISTING, and there are no counters; -EACCES: only those may
- * count who have CAP_PERFMON; -EINVAL: unknown flags; -EMFILE, -ENFILE, -ENOMEM.
+ * count who are privileged; -EINVAL: unknown flags; -EMFILE, -ENFILE, -ENOMEM.
  */
 int vpmc_open(struct vpmc **v, unsigned int flags, struct vpmc_error *error);
 

@@ -67,7 +67,7 @@ static const struct text reasons[] = {
 		"the period is shorter than the administrator allows",
 		"a longer one, or sysctl kernel.vpmc_period_min" },
 	[VPMC_REASON_PARANOID] = { "paranoid",
-		"only those may count who have CAP_PERFMON",
+		"only privileged users may count",
 		"sysctl kernel.vpmc_paranoid=0" },
 	[VPMC_REASON_SIGNAL] = { "signal",
 		"that signal cannot be had for overflows",
@@ -81,6 +81,12 @@ static const struct text reasons[] = {
 	[VPMC_REASON_RING_MEMORY] = { "ring-memory",
 		"the ring needs more locked memory than allowed",
 		"a smaller ring, or ulimit -l" },
+	[VPMC_REASON_SECURITY] = { "security",
+		"a security module does not let this process use perf",
+		"a rule of that module; SELinux: perf_event open" },
+	[VPMC_REASON_MAPPED] = { "mapped",
+		"the target has its page mapped and may not see what the kernel does",
+		"count ':u' alone" },
 };
 
 static const struct text whys[] = {
