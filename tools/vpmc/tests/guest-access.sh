@@ -19,7 +19,7 @@ sysctl -qw $PARANOID=0
 counted -u
 counted -n
 counted -s
-counted -s -n -u
+counted -s -u -n
 
 sysctl -qw $PARANOID=1
 R="only privileged users may count; sysctl kernel.vpmc_paranoid=0"
