@@ -93,6 +93,11 @@ patch_list() {
 	sed 's/#.*//' "$1" | awk 'NF { print $1 }'
 }
 
+# tests_of PATCH: the test programs that its text names
+tests_of() {
+	sed -n '/^---$/q; s/^Tests: //p' "$1"
+}
+
 # prefix_tree TREE SERIES PATCHES: TREE becomes the kernel source with another
 # series. It begins as hard links to the tree of prepare-tree; sync-series
 # replaces files and never writes into one.
