@@ -127,6 +127,21 @@ TEST_F(family, clear)
 	EXPECT_EQ(MEMBERS, read.living);
 }
 
+/* What members count from there on goes to the family. */
+TEST_F(family, counts_after_clear)
+{
+	int fd = self->root.fd, i;
+
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_START_ALL, 0));
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_STOP, 0));
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_CLEAR_ALL, 0));
+	ASSERT_EQ(0, serve_all(self, 1));
+	for (i = 0; i < MEMBERS; i++)
+		ASSERT_EQ(0, vpmc_ioctl(self->fd[i], VPMC_IOC_UNLINK, 0));
+	EXPECT_EQ(0, family_wrong(fd, LIVING | FINISHED, 0, MEMBERS,
+				  code_times(SERVE, MEMBERS)));
+}
+
 /* Of those that have ended as well. */
 TEST_F(family, clear_of_finished)
 {
