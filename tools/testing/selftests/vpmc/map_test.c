@@ -173,6 +173,31 @@ TEST_F(map, back_after_madvise)
 	EXPECT_EQ(2 * before.slot[0].base, page->slot[0].base);
 }
 
+/*
+ * Each time the mapping has a reference. Without one the page would be free after
+ * a few turns, and get what is written to memory that is new.
+ */
+TEST_F(map, back_after_madvise_again_and_again)
+{
+	const volatile struct vpmc_page *page = vpmc_map(self->set.fd);
+	char *memory;
+	int i;
+
+	ASSERT_NE(MAP_FAILED, (void *)page);
+	for (i = 0; i < 4; i++) {
+		ASSERT_EQ(0, madvise((void *)page, PAGE, MADV_DONTNEED));
+		ASSERT_EQ(VPMC_ABI_VERSION, page->version);
+	}
+	memory = mmap(NULL, 256 * PAGE, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, memory);
+	memset(memory, 0x5a, 256 * PAGE);
+	ASSERT_EQ(VPMC_ABI_VERSION, page->version);
+	ASSERT_EQ(my_tid(), page->tid);
+	munmap(memory, 256 * PAGE);
+	munmap((void *)page, PAGE);
+}
+
 /* The first access does not fault: the page is there from the start. */
 TEST_F(map, already_faulted_in)
 {
