@@ -112,10 +112,11 @@ def all_in_one(mutants, read):
 
 
 def not_compiled(log):
-    """The numbers of the mutants that the compiler refuses."""
+    """The numbers of the mutants that the compiler refuses. Its quotes are those of
+    the language that is set."""
     found, number = set(), None
     for line in log.splitlines():
-        match = re.search(r": In function '\w+?(?:_mutant_(\d+))?'", line)
+        match = re.search(r": In function ['‘]\w+?(?:_mutant_(\d+))?['’]", line)
         if match:
             number = match[1]
         elif number and re.search(r":\d+: error:", line):

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A revocation is over within a bound, whatever users do: with many families,
- * and threads that read them and get no CPU time.
+ * and threads that read them and get no CPU time. So is what the members of such a
+ * family do.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -16,6 +17,7 @@
 #define LARGE		64	/* members */
 #define SPINNERS	4
 #define BOUND_MS	10
+#define MEMBERS_MS	300	/* for a thread of each family */
 
 /* Everything that sleeps does so in a read() of this pipe. */
 static int sleep_pipe[2];
@@ -46,6 +48,28 @@ struct family {
 	struct set set;
 };
 
+/* A member that has a child, which is one, too, and ends. */
+static int act_pipe[2], acted_pipe[2];
+
+static void *nothing(void *unused)
+{
+	return NULL;
+}
+
+static void *actor(void *unused)
+{
+	pthread_t child;
+	char byte;
+
+	pthread_barrier_wait(&ready);
+	if (read(act_pipe[0], &byte, 1) != 1)
+		return NULL;
+	if (start_thread(&child, nothing, NULL) || pthread_join(child, NULL) ||
+	    write(acted_pipe[1], "", 1) != 1)
+		__atomic_add_fetch(&wrong, 1, __ATOMIC_RELAXED);
+	return NULL;
+}
+
 /* The root of a family: maps its page, counts, and sleeps like its members. */
 static void *root(void *arg)
 {
@@ -57,7 +81,7 @@ static void *root(void *arg)
 	    vpmc_ioctl(f->set.fd, VPMC_IOC_START, 0))
 		__atomic_add_fetch(&wrong, 1, __ATOMIC_RELAXED);
 	for (i = 0; i < f->members; i++)
-		if (start_thread(&member[i], sleeper, NULL))
+		if (start_thread(&member[i], i ? sleeper : actor, NULL))
 			abort();
 	sleeper(NULL);
 	for (i = 0; i < f->members; i++)
@@ -132,6 +156,40 @@ static double action_ms(struct action *a)
 	return a->done ? a->ms : 1e9;
 }
 
+/* All members that can: those of families that are read, and others. */
+static int act_all(void)
+{
+	char byte;
+	int i;
+
+	for (i = 0; i < READERS + FAMILIES; i++)
+		if (write(act_pipe[1], "", 1) != 1)
+			return -errno;
+	for (i = 0; i < READERS + FAMILIES; i++)
+		if (read(acted_pipe[0], &byte, 1) != 1)
+			return -errno;
+	return 0;
+}
+
+/* The families that others read, after that. */
+static struct family *large;
+
+static int read_and_stop_all(void)
+{
+	struct vpmc_read read;
+	int i, err = 0;
+
+	for (i = 0; i < READERS && !err; i++) {
+		int fd = large[i].set.fd;
+
+		err = family_read(fd, LIVING | FINISHED, &read) ?:
+		      vpmc_ioctl(fd, VPMC_IOC_STOP_ALL, 0);
+		if (read.finished != 2 || read.living != LARGE - 1)
+			err = -EIO;
+	}
+	return err;
+}
+
 static int take_back(void)
 {
 	return write_file(REVOKE_FILE, "1");
@@ -178,6 +236,8 @@ FIXTURE_SETUP(bound)
 	wrong = 0;
 	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &files));
 	ASSERT_EQ(0, pipe(sleep_pipe));
+	ASSERT_EQ(0, pipe(act_pipe));
+	ASSERT_EQ(0, pipe(acted_pipe));
 	ASSERT_EQ(0, pin(0));
 	ASSERT_EQ(0, make_stranger());
 	self->family = calloc(n, sizeof(*self->family));
@@ -216,9 +276,13 @@ FIXTURE_TEARDOWN(bound)
 	for (i = 0; i < READERS; i++)
 		EXPECT_EQ(0, pthread_join(self->reader[i], NULL));
 	close(sleep_pipe[1]);
+	close(act_pipe[1]);
 	for (i = 0; i < READERS + FAMILIES; i++)
 		EXPECT_EQ(0, pthread_join(self->family[i].root, NULL));
 	close(sleep_pipe[0]);
+	close(act_pipe[0]);
+	close(acted_pipe[0]);
+	close(acted_pipe[1]);
 	free(self->family);
 	EXPECT_EQ(0, wrong);
 	EXPECT_EQ(0, write_file(REVOKE_FILE, "0"));
@@ -253,6 +317,32 @@ TEST_F_TIMEOUT(bound, idle_readers_of_families, 120)
 	EXPECT_GT(BOUND_MS * test_slowness(), ms);
 	ASSERT_EQ(0, pthread_join(stranger.thread, NULL));
 	EXPECT_EQ(0, stranger.err);
+}
+
+/* A family is not held by those who read it. */
+TEST_F_TIMEOUT(bound, members_come_and_go, 120)
+{
+	struct action members = { .fn = act_all };
+	struct action reads = { .fn = read_and_stop_all };
+	double ms = action_ms(&members);
+
+	TH_LOG("%d members in %.3f ms", READERS + FAMILIES, ms);
+	EXPECT_GT(MEMBERS_MS * test_slowness(), ms);
+	if (members.done) {
+		large = self->family;
+		ms = action_ms(&reads);
+		TH_LOG("READ and STOP_ALL of %d families in %.3f ms", READERS,
+		       ms);
+		EXPECT_GT(BOUND_MS * test_slowness(), ms);
+	}
+	stop = true;
+	ASSERT_EQ(0, pthread_join(members.thread, NULL));
+	EXPECT_EQ(0, members.err);
+	if (large)
+		ASSERT_EQ(0, pthread_join(reads.thread, NULL));
+	EXPECT_EQ(0, reads.err);
+	/* It holds the pipes. */
+	EXPECT_EQ(0, live_and_die());
 }
 
 /* Nor does a process that has nothing to do with them. */

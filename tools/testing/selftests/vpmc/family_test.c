@@ -127,6 +127,37 @@ TEST_F(family, clear)
 	EXPECT_EQ(MEMBERS, read.living);
 }
 
+/* What members count from there on goes to the family. */
+TEST_F(family, counts_after_clear)
+{
+	int fd = self->root.fd, i;
+
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_START_ALL, 0));
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_STOP, 0));
+	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_CLEAR_ALL, 0));
+	ASSERT_EQ(0, serve_all(self, 1));
+	for (i = 0; i < MEMBERS; i++)
+		ASSERT_EQ(0, vpmc_ioctl(self->fd[i], VPMC_IOC_UNLINK, 0));
+	EXPECT_EQ(0, family_wrong(fd, LIVING | FINISHED, 0, MEMBERS,
+				  code_times(SERVE, MEMBERS)));
+}
+
+TEST_F(family, born_after_clear)
+{
+	pid_t pid;
+
+	ASSERT_EQ(0, vpmc_ioctl(self->root.fd, VPMC_IOC_CLEAR_ALL, 0));
+	pid = fork();
+	if (!pid) {
+		struct set set;
+
+		_exit(heir_open(&set) || set_measure(&set, code_loop, 100, 0));
+	}
+	ASSERT_EQ(0, child_status(pid));
+	EXPECT_EQ(0, family_wrong(self->root.fd, FINISHED, 0, 1,
+				  code_add(CODE_MEASURE, CODE_LOOP(100))));
+}
+
 /* Of those that have ended as well. */
 TEST_F(family, clear_of_finished)
 {

@@ -112,6 +112,16 @@ static int start_beside(void)
 	return beside < 0;
 }
 
+static int map_once(int fd)
+{
+	void *page = vpmc_map(fd);
+
+	if (page == MAP_FAILED)
+		return -errno;
+	munmap(page, PAGE);
+	return 0;
+}
+
 /* By a descriptor that is opened now. */
 static int with_new(int (*fn)(int))
 {
@@ -151,6 +161,8 @@ static int serve(struct owner *o, char what)
 		return with_new(read_sums);
 	case 'N':
 		return with_new(read_text);
+	case 'x':
+		return with_new(map_once);
 	case 'b':
 		return in_thread(map_beside);
 	case 'B':
@@ -379,6 +391,7 @@ TEST_F(kernel_sums, gives_up_privileges)
 	EXPECT_EQ(0, ask(&late, 't'));
 	EXPECT_EQ(0, ask(&late, 'm'));
 	EXPECT_EQ(-EACCES, ask(&late, 'n'));
+	EXPECT_EQ(-EACCES, ask(&late, 'x'));
 	/* Its own counts: its other threads may have pages. */
 	EXPECT_EQ(0, ask(&late, 'b'));
 	close(late.ask[1]);

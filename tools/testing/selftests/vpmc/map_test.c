@@ -173,6 +173,35 @@ TEST_F(map, back_after_madvise)
 	EXPECT_EQ(2 * before.slot[0].base, page->slot[0].base);
 }
 
+/*
+ * Each time the mapping has a reference. Without one the page would be free after
+ * a few turns, and get what is written into pipes, which is in the kernel's memory.
+ */
+TEST_F(map, back_after_madvise_again_and_again)
+{
+	const volatile struct vpmc_page *page = vpmc_map(self->set.fd);
+	static char filler[16 * PAGE];
+	int i, fd[4][2];
+
+	ASSERT_NE(MAP_FAILED, (void *)page);
+	for (i = 0; i < 4; i++) {
+		ASSERT_EQ(0, madvise((void *)page, PAGE, MADV_DONTNEED));
+		ASSERT_EQ(VPMC_ABI_VERSION, page->version);
+	}
+	memset(filler, 0x5a, sizeof(filler));
+	for (i = 0; i < 4; i++) {
+		ASSERT_EQ(0, pipe(fd[i]));
+		ASSERT_EQ(sizeof(filler), write(fd[i][1], filler, sizeof(filler)));
+	}
+	EXPECT_EQ(VPMC_ABI_VERSION, page->version);
+	EXPECT_EQ(my_tid(), page->tid);
+	for (i = 0; i < 4; i++) {
+		close(fd[i][0]);
+		close(fd[i][1]);
+	}
+	munmap((void *)page, PAGE);
+}
+
 /* The first access does not fault: the page is there from the start. */
 TEST_F(map, already_faulted_in)
 {

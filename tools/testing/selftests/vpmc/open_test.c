@@ -5,18 +5,9 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include "vpmc_test.h"
+#include "target.h"
 
 static const struct choice insns[] = { { EV_INSNS, 0 }, {} };
-
-static int open_error(const char *path, int flags)
-{
-	int fd = open(path, flags, 0);
-
-	if (fd < 0)
-		return -errno;
-	close(fd);
-	return 0;
-}
 
 /* Without counters, and not asked to make some: INFO and nothing else. */
 TEST(info_alone)
@@ -479,6 +470,63 @@ TEST(selections_that_differ)
 		_exit(0);
 	}
 	EXPECT_EQ(0, child_status(pid));
+}
+
+/*
+ * A hash leads to those that may be equal. With so many pairs some have the same
+ * one of 1024: all but one of 350 runs would notice that one half is not compared.
+ */
+#define PAIRS	6000
+
+static struct choice varied(int i, uint32_t index)
+{
+	/* Another event mask and threshold, which are taken as they are. */
+	return (struct choice){
+		EV_BRANCHES | (uint64_t)(i % 250 + 1) << 24 |
+		(i / 250 & 1 ? 1ULL << 23 : 0) | (i / 500 & 1 ? 1ULL << 18 : 0),
+		index,
+	};
+}
+
+/* Of a set that is programmed like this while another one is as @other. */
+static int differs(struct set *set, int fd, const struct choice *other,
+		   const struct choice *choice)
+{
+	struct vpmc_control control;
+	unsigned int i;
+
+	control_of(&control, other, VPMC_CONTROL_STOPPED);
+	if (vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control) ||
+	    set_program(set, choice) || vpmc_read_control(set->fd, &control) ||
+	    control.nr_counters != set->control.nr_counters)
+		return 1;
+	for (i = 0; i < control.nr_counters; i++)
+		if (control.counter[i].evtsel != set->control.counter[i].evtsel ||
+		    control.counter[i].index != set->control.counter[i].index)
+			return 1;
+	return 0;
+}
+
+TEST(selections_of_one_hash)
+{
+	struct target t = {};
+	int i, wrong = 0, fd;
+	struct set set;
+
+	ASSERT_EQ(0, target_start(&t));
+	fd = target_open(&t, O_RDWR | O_CREAT);
+	set.fd = vpmc_open();
+	set.page = MAP_FAILED;
+	for (i = 0; i < test_times(PAIRS) && wrong < 5; i++) {
+		struct choice one[] = { varied(i, 1), {} };
+		struct choice more[] = { varied(i, 1), { EV_INSNS, 0 }, {} };
+
+		wrong += differs(&set, fd, one, more);
+	}
+	EXPECT_EQ(0, wrong);
+	set_close(&set);
+	close(fd);
+	EXPECT_EQ(0, target_end(&t));
 }
 
 /* read(2): what cat shows. */

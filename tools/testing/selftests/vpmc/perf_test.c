@@ -6,6 +6,7 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include "disturb.h"
+#include "inherit.h"
 #include "perf.h"
 
 static const struct choice both[] = {
@@ -123,14 +124,46 @@ TEST(counting_thread_has_the_leftover)
 	close(fd);
 }
 
-/* perf leaves counts behind, to be cleared for the next one with RDPMC: not now. */
+/* Has RDPMC on CPU 1, and comes to CPU 0 with it when it is told to. */
+static void reader_from_elsewhere(struct child *c)
+{
+	struct set set;
+
+	if (child_wait(c) || pin(1) || set_open(&set, both) || child_send(c) ||
+	    child_wait(c) || pin(0))
+		_exit(1);
+	for (;;)
+		code_loop(1000, 0);
+}
+
+/*
+ * perf leaves counts behind, to be cleared for the next one with RDPMC: not now,
+ * neither for a process that has it since before nor for one that comes.
+ */
 TEST(dirty_counters)
 {
-	const struct timespec ts = short_sleep(100000);
+	const struct timespec ts = short_sleep(1000000);
+	struct child reader = {};
 	struct set set;
 
 	ASSERT_EQ(0, pin(0));
+	if (!child_fork(&reader))
+		reader_from_elsewhere(&reader);
+	ASSERT_LT(0, reader.pid);
 	ASSERT_EQ(0, set_fifo(50));
+	set.page = MAP_FAILED;
+	set.fd = vpmc_open();
+	ASSERT_LE(0, set.fd);
+	EXPECT_EQ(0, perf_error(1000));
+	ASSERT_EQ(0, child_send(&reader));
+	ASSERT_EQ(0, child_wait(&reader));
+	ASSERT_EQ(0, set_program(&set, both));
+	ASSERT_EQ(0, child_send(&reader));
+	ASSERT_EQ(0, set_measure(&set, code_sleep, (long)&ts, 10));
+	EXPECT_EQ(0, wrong_after(&set, CODE_SLEEP(10)));
+	set_close(&set);
+	EXPECT_EQ(0, stop_disturber(reader.pid));
+
 	set.fd = vpmc_open();
 	ASSERT_LE(0, set.fd);
 	set.page = vpmc_map(set.fd);

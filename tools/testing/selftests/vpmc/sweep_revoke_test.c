@@ -135,6 +135,31 @@ TEST_F(sweep_revoke, at_each_instruction_of_control)
 	sweep_control(_metadata, self);
 }
 
+/* Who has RDPMC afterwards would read what perf counts. Nothing is asked of the set. */
+static int wrong_permission(void *arg, unsigned long k)
+{
+	FIXTURE_DATA(sweep_revoke) *self = arg;
+	struct sweep *s = self->s;
+	bool allowed;
+	int err, wrong;
+
+	wrong = sweep_arm(s, k) != 0;
+	err = set_program(&s->set, mine);
+	sweep_disarm(s);
+	allowed = other_thread_may_rdpmc(&s->set);
+	*(err ? &self->refused : &self->granted) += 1;
+	wrong += allowed != (!err && !s->disturbed);
+	return wrong + (write_file(REVOKE_FILE, "0") != 0);
+}
+
+TEST_F(sweep_revoke, no_rdpmc_after_control)
+{
+	self->s->what = REVOKE;
+	sweep_all(_metadata, self->s, sweep_step(), wrong_permission, self);
+	EXPECT_LT(0, self->granted);
+	EXPECT_LT(0, self->refused);
+}
+
 TEST_F(sweep_revoke, and_allowed_at_each_instruction_of_control)
 {
 	self->s->what = REVOKE_AND_ALLOW;

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The ring of overflows at each instruction of ours: another CPU reads it, and
+ * the owner calls execve() while it is made.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "sweep.h"
+#include "poller.h"
+#include "ring.h"
+#include "target.h"
+
+#define PERIOD	5000
+#define RECORDS	8
+/* A bit less than one period, with START and STOP. */
+#define TURNS	2300
+
+/* So long CPU 1 waits for something that CPU 0 may be in the way of. */
+#define WAITS	50
+
+FIXTURE(sweep_ring)
+{
+	struct sweep *s;
+	struct set set;
+	const struct vpmc_ring *ring;
+	uint64_t consumed;
+	unsigned long seen;	/* records on another CPU */
+	pid_t competitor;	/* an idle CPU 1 lets CPU 0 go */
+	pid_t pid;		/* who calls execve() */
+	int go, done;		/* its pipes */
+	unsigned long pinned, refused;
+};
+
+static FIXTURE_DATA(sweep_ring) *scene;
+
+FIXTURE_SETUP(sweep_ring)
+{
+	scene = self;
+	ASSERT_EQ(0, write_file(RATE, "1000000000"));
+	self->competitor = start_competitor(1);
+	ASSERT_LT(0, self->competitor);
+	self->s = sweep_start(NULL);
+	ASSERT_NE(NULL, self->s);
+	self->s->what = CALL;
+	ASSERT_TRUE(!pin(0) && !set_fifo(10) && sweep_kernel_ranges() > 0);
+	ASSERT_EQ(0, open_with_ring(&self->set, PERIOD, RECORDS,
+				    VPMC_CONTROL_REARM));
+	self->ring = ring_map(&self->set);
+	ASSERT_NE(MAP_FAILED, self->ring);
+}
+
+FIXTURE_TEARDOWN(sweep_ring)
+{
+	set_close(&self->set);
+	EXPECT_EQ(0, sweep_stop(self->s));
+	EXPECT_EQ(0, stop_disturber(self->competitor));
+	EXPECT_EQ(0, write_file(RATE, "100000"));
+}
+
+/* On CPU 1: what is there is complete, and is not of an earlier turn. */
+static int look_at_records(struct sweep *s)
+{
+	uint32_t i, n = vpmc_ring_unread(scene->ring);
+
+	for (i = 0; i < n; i++) {
+		const struct vpmc_record *r = vpmc_ring_record(scene->ring, i);
+
+		if (r->mask != 1 || r->periods != 1 || !r->ip ||
+		    r->sum[0] != (scene->consumed + i + 1) * PERIOD)
+			return -EIO;
+	}
+	scene->seen += n;
+	return 0;
+}
+
+static int wrong_records(void *arg, unsigned long k)
+{
+	FIXTURE_DATA(sweep_ring) *self = arg;
+	int wrong = sweep_body(self->s, &self->set, k, code_loop, TURNS, 0) != 0;
+	uint32_t n = vpmc_ring_unread(self->ring);
+
+	wrong += look_at_records(self->s) != 0;
+	wrong += ring_consume(&self->set, n) != 0;
+	self->consumed += n;
+	return wrong;
+}
+
+TEST_F_TIMEOUT(sweep_ring, read_on_another_cpu, 120)
+{
+	self->s->call = look_at_records;
+	sweep_all(_metadata, self->s, sweep_step(), wrong_records, self);
+	TH_LOG("%llu records, %lu seen", (unsigned long long)self->consumed,
+	       self->seen);
+	EXPECT_LT(10, self->consumed);
+	EXPECT_LT(self->consumed, self->seen);
+}
+
+#define GO	3
+#define DONE	4
+
+/* VmPin of this process, or -1. */
+static long pinned_kb(void)
+{
+	char line[128];
+	long kb = -1;
+	FILE *file = fopen("/proc/self/status", "r");
+
+	while (file && fgets(line, sizeof(line), file))
+		sscanf(line, "VmPin: %ld kB", &kb);
+	return kb;
+}
+
+/*
+ * The new program, which this program is, too. Does it map a ring, and is that
+ * charged to its memory? Its status tells: 10 there is none or it is refused, 11 so.
+ */
+static void __attribute__((constructor)) new_program(int argc, char **argv)
+{
+	struct set set;
+	char byte;
+
+	if (argc != 2 || strcmp(argv[1], "new-program"))
+		return;
+	if (write(DONE, "", 1) != 1 || read(GO, &byte, 1) != 1)
+		_exit(1);
+	set.fd = open(THREAD_FILE, O_RDWR);
+	if (set.fd < 0 || vpmc_read_control(set.fd, &set.control))
+		_exit(2);
+	if (!set.control.ring_records || ring_map(&set) == MAP_FAILED)
+		_exit(10);
+	_exit(pinned_kb() > 0 ? 11 : 12);
+}
+
+static int start_old_program(void)
+{
+	char *const argv[] = { "/proc/self/exe", "new-program", NULL };
+	int go[2], done[2];
+	char byte;
+
+	if (pin(1) || pipe(go) || pipe(done))
+		return 1;
+	scene->pid = fork();
+	if (!scene->pid) {
+		if (dup2(go[0], GO) < 0 || dup2(done[1], DONE) < 0 ||
+		    close_range(5, ~0U, 0) || write(DONE, "", 1) != 1 ||
+		    read(GO, &byte, 1) != 1)
+			_exit(3);
+		execv(argv[0], argv);
+		_exit(4);
+	}
+	close(go[0]);
+	close(done[1]);
+	scene->go = go[1];
+	scene->done = done[0];
+	return scene->pid < 0 || read(scene->done, &byte, 1) != 1 || pin(0);
+}
+
+static int let_it_exec(struct sweep *s)
+{
+	static const struct timespec moment = { .tv_nsec = 200000 };
+	int i;
+
+	if (write(scene->go, "", 1) != 1)
+		return -errno;
+	for (i = 0; i < WAITS && poll_now(scene->done) != POLLIN; i++)
+		nanosleep(&moment, NULL);
+	return 0;
+}
+
+static int wrong_payer(void *arg, unsigned long k)
+{
+	FIXTURE_DATA(sweep_ring) *self = arg;
+	struct set set = { .control = self->set.control };
+	int wrong = start_old_program(), status;
+	char byte;
+
+	set.fd = open_of(self->pid, O_RDWR | O_CREAT);
+	wrong += sweep_arm(self->s, k) != 0;
+	wrong += set_control(&set) != 0;
+	sweep_disarm(self->s);
+	if (!self->s->disturbed)
+		wrong += let_it_exec(self->s) != 0;
+	wrong += read(self->done, &byte, 1) != 1 ||
+		 write(self->go, "", 1) != 1;
+	status = child_status(self->pid);
+	self->refused += status == 10;
+	self->pinned += status == 11;
+	wrong += status != 10 && status != 11;
+	if (wrong)
+		fprintf(stderr, "# status %d\n", status);
+	close(self->go);
+	close(self->done);
+	close(set.fd);
+	return wrong;
+}
+
+TEST_F_TIMEOUT(sweep_ring, owner_execs, 120)
+{
+	self->s->call = let_it_exec;
+	sweep_all(_metadata, self->s, sweep_step(), wrong_payer, self);
+	TH_LOG("none %lu times, charged %lu times", self->refused, self->pinned);
+	EXPECT_LT(0, self->refused);
+	EXPECT_LT(0, self->pinned);
+}
+
+TEST_HARNESS_MAIN
