@@ -194,6 +194,64 @@ TEST_F(beside, overflows_while_perf_samples)
 	samples_close(&perf);
 }
 
+/* Cycles in the kernel, on fixed counter 1; stops itself after an interrupt. */
+static int open_stopping(uint64_t period)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.sample_period = period,
+		.disabled = 1,
+		.exclude_user = 1,
+	};
+
+	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+}
+
+/*
+ * perf's NMI at each instruction of START, which loads a set, and writes what perf
+ * has in the same registers. The NMI changes that: it stops the event.
+ */
+TEST_F(beside, event_stops_while_we_write)
+{
+	static const struct choice other[] = {
+		{ 0x300c0, FIXED(0) }, { EV_BRANCHES, 2 }, {}
+	};
+	struct shared_registers regs;
+	int event, stopped = 0, late;
+	__u64 count[2];
+	uint64_t period;
+
+	ASSERT_EQ(0, allow_all_samples());
+	ASSERT_EQ(0, set_open(&self->set, other));
+	event = open_stopping(2);
+	ASSERT_LE(0, event);
+	for (period = 2, late = 0; late < 50; period++) {
+		ASSERT_GT(50000, period);
+		ASSERT_EQ(0, set_program(&self->set, other));
+		ASSERT_EQ(0, set_measure(&self->set, code_loop, 10, 0));
+		ASSERT_EQ(0, set_program(&self->set, ours));
+		ASSERT_EQ(0, ioctl(event, PERF_EVENT_IOC_PERIOD, &period));
+		ASSERT_EQ(0, ioctl(event, PERF_EVENT_IOC_REFRESH, 1));
+		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+		ASSERT_EQ(8, read(event, &count[0], 8));
+		ASSERT_EQ(0, shared_registers(0, &regs));
+		ASSERT_EQ(8, read(event, &count[1], 8));
+		ASSERT_EQ(0xa, regs.fixed_control & 0xf);
+		/* It counts the kernel: when it does not it has been stopped. */
+		late = count[0] == count[1] ? 0 : late + 1;
+		stopped += !late;
+		if (!late)
+			ASSERT_EQ(0, regs.fixed_control & 0xf0)
+				TH_LOG("period %llu", (unsigned long long)period);
+		ASSERT_EQ(0, ioctl(event, PERF_EVENT_IOC_DISABLE, 0));
+		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
+	}
+	EXPECT_LT(100, stopped);
+	ASSERT_EQ(0, close(event));
+}
+
 /* An event that would be on one of ours if it could: placed elsewhere, or waits. */
 TEST_F(beside, perf_has_what_is_left)
 {
