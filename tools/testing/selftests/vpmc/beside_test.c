@@ -6,12 +6,14 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include "beside.h"
+#include "caps.h"
 #include "disturb.h"
 #include "overflow.h"
 #include "perf.h"
 
 /* Two programmable counters and a fixed one; so many are left to perf, too. */
 #define OURS		"0xc,0x1"
+#define OUR_BITS	0x10000000cULL
 
 static const struct choice ours[] = {
 	{ EV_INSNS, FIXED(0) }, { EV_BRANCHES, 2 }, { EV_INSNS, 3 }, {}
@@ -111,6 +113,15 @@ TEST_F(beside, same_thread)
 	}
 }
 
+/* So long that narrow counters wrap, which takes an interrupt of each side. */
+TEST_F(beside, long_loop)
+{
+	ASSERT_EQ(0, set_open(&self->set, ours));
+	ASSERT_EQ(0, perf_open_three(self->perf));
+	ASSERT_EQ(0, ioctl(self->perf[0], PERF_EVENT_IOC_ENABLE, 0));
+	EXPECT_EQ(0, both_count(&self->set, self->perf, 30000000));
+}
+
 /* Preempted by a thread without counters, and moved. */
 TEST_F(beside, thousand_switches)
 {
@@ -141,10 +152,21 @@ TEST_F(beside, thousand_switches)
 TEST_F(beside, stopped_set_stands)
 {
 	struct code_count both = code_add(CODE_MEASURE, CODE_LOOP(1000));
+	struct shared_registers regs;
 	int i;
 
 	ASSERT_EQ(0, set_open(&self->set, ours));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+	/* Also where perf had them all on before it lent some. */
+	ASSERT_EQ(0, shared_registers(0, &regs));
+	EXPECT_EQ(0, regs.enabled & OUR_BITS);
 	ASSERT_EQ(0, perf_open_three(self->perf));
+	ASSERT_EQ(0, ioctl(self->perf[0], PERF_EVENT_IOC_ENABLE, 0));
+	ASSERT_EQ(0, shared_registers(0, &regs));
+	EXPECT_EQ(0, regs.enabled & OUR_BITS);
+	EXPECT_NE(0, regs.enabled);
+	ASSERT_EQ(0, ioctl(self->perf[0], PERF_EVENT_IOC_DISABLE, 0));
 	for (i = 0; i < 10; i++) {
 		ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
 		ASSERT_EQ(0, code_measure(self->perf[0], PERF_EVENT_IOC_ENABLE,
@@ -291,10 +313,11 @@ TEST_F(beside, nothing_left_on)
 		ASSERT_EQ(0, set_open(&self->set, ours));
 		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
 		ASSERT_EQ(0, shared_registers(cpu, &regs));
-		EXPECT_EQ(2, regs.fixed_control & 0xf & ~8);
+		EXPECT_EQ(0xa, regs.fixed_control & 0xf);
+		EXPECT_EQ(OUR_BITS, regs.enabled & OUR_BITS);
 		set_close(&self->set);
 		ASSERT_EQ(0, shared_registers(cpu, &regs));
-		EXPECT_EQ(0, regs.enabled & 0x10000000cULL);
+		EXPECT_EQ(0, regs.enabled & OUR_BITS);
 		EXPECT_EQ(0, regs.fixed_control & 0xf);
 		EXPECT_EQ(0, regs.evtsel[2]);
 		EXPECT_EQ(0, regs.evtsel[3]);
@@ -329,27 +352,26 @@ TEST(bad_input)
 	ASSERT_EQ(0, keep_counters("all"));
 }
 
-/* Without CAP_PERFMON, and as root of a user namespace, whoever opened the file. */
-static int without_privileges(bool namespace)
+/* The owner of the file, with these capabilities, and in a user namespace or not. */
+static int keep_with(uint64_t caps, bool namespace)
 {
 	pid_t pid = fork();
 
 	if (!pid) {
-		int fd = open(COUNTERS, O_WRONLY), err;
-
-		if (fd < 0 || setresuid(1000, 1000, 1000) ||
+		if (set_capabilities(caps) ||
 		    (namespace && unshare(CLONE_NEWUSER)))
 			_exit(255);
-		err = write(fd, "1,0", 3) < 0 ? errno : 0;
-		_exit(err);
+		_exit(-keep_counters("1,0"));
 	}
 	return child_status(pid);
 }
 
 TEST(not_privileged)
 {
-	EXPECT_EQ(EPERM, without_privileges(false));
-	EXPECT_EQ(EPERM, without_privileges(true));
+	EXPECT_EQ(EPERM, keep_with(0, false));
+	EXPECT_EQ(EPERM, keep_with(~0ULL >> (63 - CAP_LAST_CAP), true));
+	EXPECT_EQ(0, keep_with(1ULL << CAP_PERFMON, false));
+	EXPECT_EQ(0, keep_counters("all"));
 }
 
 /* A pinned event of a CPU, on a programmable counter. */
