@@ -14,6 +14,7 @@
 
 const struct setting settings[] = {
 	{ "kernel.vpmc_paranoid", "/proc/sys/kernel/vpmc_paranoid" },
+	{ "kernel.vpmc_counters", "/proc/sys/kernel/vpmc_counters" },
 	{ "kernel.vpmc_revoke", "/proc/sys/kernel/vpmc_revoke" },
 	{ "kernel.vpmc_period_min", "/proc/sys/kernel/vpmc_period_min" },
 	{ "kernel.vpmc_overflow_rate", "/proc/sys/kernel/vpmc_overflow_rate" },

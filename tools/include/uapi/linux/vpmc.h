@@ -224,8 +224,9 @@ enum vpmc_kind {
  * @width:	Out: bits in a hardware counter.
  * @nr_gp:	Out: programmable counters.
  * @nr_fixed:	Out: fixed counters.
- * @gp_mask:	Out: bit n: programmable counter n can be used.
- * @fixed_mask:	Out: bit n: fixed counter n can be used.
+ * @gp_mask:	Out: bit n: programmable counter n can be used. The administrator
+ *		may leave some to perf (kernel.vpmc_counters).
+ * @fixed_mask:	Out: bit n: fixed counter n can be used, likewise.
  * @tsc_khz:	Out: rate of the TSC, 0 if not known.
  * @map_size:	Out: bytes that mmap() takes.
  * @name:	Out: name of the backend, NUL terminated.
@@ -364,6 +365,9 @@ struct vpmc_counter {
  *				the owner's address space, and a page is mapped
  *				there by a descriptor that may not tell of the
  *				kernel. The page would tell.
+ * @VPMC_REASON_LEFT_TO_PERF:	The administrator leaves the counter, or all that can
+ *				count the event, or so many of them, to perf
+ *				(kernel.vpmc_counters).
  */
 enum vpmc_reason {
 	VPMC_REASON_NONE		= 0,
@@ -392,6 +396,7 @@ enum vpmc_reason {
 	VPMC_REASON_RING_MEMORY		= 23,
 	VPMC_REASON_SECURITY		= 24,
 	VPMC_REASON_MAPPED		= 25,
+	VPMC_REASON_LEFT_TO_PERF	= 26,
 };
 
 /**

@@ -87,6 +87,9 @@ static const struct text reasons[] = {
 	[VPMC_REASON_MAPPED] = { "mapped",
 		"the target has its page mapped and may not see what the kernel does",
 		"count ':u' alone" },
+	[VPMC_REASON_LEFT_TO_PERF] = { "left-to-perf",
+		"the administrator leaves that counter, or so many, to perf",
+		"fewer or other counters, or sysctl kernel.vpmc_counters" },
 };
 
 static const struct text whys[] = {

@@ -149,6 +149,58 @@ TEST(started_on_one_cpu)
 	watchdog_gives_it_up(_metadata);
 }
 
+/* NMIs of a CPU, of which the watchdog's are the only ones here. */
+static long nmis(int cpu)
+{
+	char line[256], *at;
+	long n = -1;
+	FILE *file = fopen("/proc/interrupts", "r");
+
+	while (n < 0 && fgets(line, sizeof(line), file)) {
+		at = strstr(line, "NMI:");
+		if (!at)
+			continue;
+		n = strtol(at + 4, &at, 10);
+		if (cpu)
+			n = strtol(at, &at, 10);
+	}
+	fclose(file);
+	return n;
+}
+
+/* With counters of its own a set needs none of the watchdog's. */
+TEST(beside_a_set)
+{
+	static const struct choice ours[] = {
+		{ EV_INSNS, FIXED(0) }, { EV_BRANCHES, 2 }, {}
+	};
+	struct set set;
+	long before;
+	int i;
+
+	ASSERT_EQ(0, set_watchdog("1"));
+	ASSERT_EQ(0, write_file("/proc/sys/kernel/vpmc_counters", "0xc,0x1"));
+	ASSERT_EQ(0, write_file("/proc/sys/kernel/watchdog_thresh", "1"));
+	set.page = MAP_FAILED;
+	set.fd = vpmc_open();
+	ASSERT_LE(0, set.fd);
+	ASSERT_EQ(0, set_program(&set, ours));
+	set_counts(_metadata, &set);
+	before = nmis(1);
+	for (i = 0; i < 100 && nmis(1) < before + 2; i++) {
+		ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_CLEAR, 0));
+		ASSERT_EQ(0, set_measure(&set, code_loop, 30000000, 0));
+		EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(30000000)));
+	}
+	EXPECT_LE(before + 2, nmis(1));
+	/* perf's other events, too. */
+	EXPECT_EQ(0, perf_error(10000));
+	set_close(&set);
+	ASSERT_EQ(0, write_file("/proc/sys/kernel/watchdog_thresh", "10"));
+	ASSERT_EQ(0, write_file("/proc/sys/kernel/vpmc_counters", "all"));
+	watchdog_gives_it_up(_metadata);
+}
+
 /* Another event of perf, while the watchdog does not run. */
 TEST(perf_is_not_the_watchdog)
 {

@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sets have some counters for good, and perf uses the others at the same time.
+ * Both count exactly, whatever either does.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "beside.h"
+#include "caps.h"
+#include "disturb.h"
+#include "overflow.h"
+#include "perf.h"
+
+/* Two programmable counters and a fixed one; so many are left to perf, too. */
+#define OURS		"0xc,0x1"
+#define OUR_BITS	0x10000000cULL
+
+static const struct choice ours[] = {
+	{ EV_INSNS, FIXED(0) }, { EV_BRANCHES, 2 }, { EV_INSNS, 3 }, {}
+};
+
+FIXTURE(beside)
+{
+	struct set set;
+	int perf[3];
+};
+
+FIXTURE_SETUP(beside)
+{
+	ASSERT_EQ(0, keep_counters(OURS));
+	ASSERT_EQ(0, pin(0));
+	self->perf[0] = -1;
+	self->set.fd = -1;
+	self->set.page = MAP_FAILED;
+}
+
+FIXTURE_TEARDOWN(beside)
+{
+	perf_close(self->perf);
+	set_close(&self->set);
+	EXPECT_EQ(0, keep_counters("all"));
+}
+
+TEST_F(beside, told)
+{
+	struct vpmc_info info;
+	char text[64];
+
+	ASSERT_EQ(0, kept_counters(text, sizeof(text)));
+	EXPECT_STREQ(OURS "\n", text);
+	ASSERT_EQ(0, set_open(&self->set, ours));
+	ASSERT_EQ(0, vpmc_info(self->set.fd, &info));
+	EXPECT_EQ(0xc, info.gp_mask);
+	EXPECT_EQ(1, info.fixed_mask);
+	EXPECT_EQ(2, info.nr_gp);
+	EXPECT_EQ(1, info.nr_fixed);
+	EXPECT_EQ(VPMC_HOLDER_VPMC, info.holder);
+	EXPECT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_UNLINK, 0));
+	/* perf is nobody who keeps us from these. */
+	ASSERT_EQ(0, perf_open_three(self->perf));
+	EXPECT_EQ(VPMC_HOLDER_NONE, pmu_holder(self->set.fd));
+}
+
+/* Each with the counter that is named, and 'all': what is beyond is perf's. */
+TEST_F(beside, refused)
+{
+	static const struct choice perfs[] = { { EV_INSNS, 1 }, {} };
+	static const struct choice fixed[] = { { 0x10200, VPMC_ANY }, {} };
+	static const struct choice four[] = {
+		{ EV_INSNS, VPMC_ANY }, { EV_BRANCHES, VPMC_ANY },
+		{ EV_BRANCHES, VPMC_ANY }, { EV_BRANCHES, VPMC_ANY }, {}
+	};
+	static const struct {
+		const struct choice *choice;
+		uint32_t bad_counter;
+	} bad[] = { { perfs, 0 }, { fixed, 0 }, { four, 4 } };
+	int i;
+
+	self->set.fd = vpmc_open();
+	ASSERT_LE(0, self->set.fd);
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		EXPECT_EQ(-EBUSY, set_program(&self->set, bad[i].choice));
+		EXPECT_EQ(VPMC_REASON_LEFT_TO_PERF, self->set.control.reason);
+		EXPECT_EQ(bad[i].bad_counter, self->set.control.bad_counter);
+	}
+	EXPECT_EQ(0, set_program(&self->set, ours));
+}
+
+TEST_F(beside, changed_without_sets_only)
+{
+	char text[64];
+
+	ASSERT_EQ(0, set_open(&self->set, ours));
+	EXPECT_EQ(-EBUSY, keep_counters("all"));
+	EXPECT_EQ(-EBUSY, keep_counters("0x1,0"));
+	ASSERT_EQ(0, kept_counters(text, sizeof(text)));
+	EXPECT_STREQ(OURS "\n", text);
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
+}
+
+/* The same instructions by both, on each CPU. */
+TEST_F(beside, same_thread)
+{
+	int cpu;
+
+	ASSERT_EQ(0, set_open(&self->set, ours));
+	ASSERT_EQ(0, perf_open_three(self->perf));
+	ASSERT_EQ(0, ioctl(self->perf[0], PERF_EVENT_IOC_ENABLE, 0));
+	for (cpu = 0; cpu < 2; cpu++) {
+		ASSERT_EQ(0, pin(cpu));
+		EXPECT_EQ(0, both_count(&self->set, self->perf, 100000));
+	}
+}
+
+/* So long that narrow counters wrap, which takes an interrupt of each side. */
+TEST_F(beside, long_loop)
+{
+	ASSERT_EQ(0, set_open(&self->set, ours));
+	ASSERT_EQ(0, perf_open_three(self->perf));
+	ASSERT_EQ(0, ioctl(self->perf[0], PERF_EVENT_IOC_ENABLE, 0));
+	EXPECT_EQ(0, both_count(&self->set, self->perf, 30000000));
+}
+
+/* Preempted by a thread without counters, and moved. */
+TEST_F(beside, thousand_switches)
+{
+	struct vpmc_read read;
+	uint64_t switches = 0;
+	pid_t pid[2];
+	int i;
+
+	ASSERT_EQ(0, set_open(&self->set, ours));
+	ASSERT_EQ(0, perf_open_three(self->perf));
+	ASSERT_EQ(0, ioctl(self->perf[0], PERF_EVENT_IOC_ENABLE, 0));
+	pid[0] = start_preempter(0, 50000);
+	pid[1] = start_preempter(1, 50000);
+	ASSERT_LT(0, pid[0]);
+	ASSERT_LT(0, pid[1]);
+	for (i = 0; i < 100 && switches < test_often(1000); i++) {
+		ASSERT_EQ(0, pin(i % 2));
+		EXPECT_EQ(0, both_count(&self->set, self->perf, 5000000));
+		ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+		switches += read.switches;
+	}
+	EXPECT_LE(test_often(1000), switches);
+	EXPECT_EQ(0, stop_disturber(pid[0]));
+	EXPECT_EQ(0, stop_disturber(pid[1]));
+}
+
+/* perf starts all its counters, whenever it does; ours that stand go on to do so. */
+TEST_F(beside, stopped_set_stands)
+{
+	struct code_count both = code_add(CODE_MEASURE, CODE_LOOP(1000));
+	struct shared_registers regs;
+	int i;
+
+	ASSERT_EQ(0, set_open(&self->set, ours));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+	/* Also where perf had them all on before it lent some. */
+	ASSERT_EQ(0, shared_registers(0, &regs));
+	EXPECT_EQ(0, regs.enabled & OUR_BITS);
+	ASSERT_EQ(0, perf_open_three(self->perf));
+	ASSERT_EQ(0, ioctl(self->perf[0], PERF_EVENT_IOC_ENABLE, 0));
+	ASSERT_EQ(0, shared_registers(0, &regs));
+	EXPECT_EQ(0, regs.enabled & OUR_BITS);
+	EXPECT_NE(0, regs.enabled);
+	ASSERT_EQ(0, ioctl(self->perf[0], PERF_EVENT_IOC_DISABLE, 0));
+	for (i = 0; i < 10; i++) {
+		ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
+		ASSERT_EQ(0, code_measure(self->perf[0], PERF_EVENT_IOC_ENABLE,
+					  PERF_EVENT_IOC_DISABLE, code_loop,
+					  12345, 0));
+		ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
+		EXPECT_EQ(0, wrong_after(&self->set,
+					 code_add(both, CODE_LOOP(1000))));
+		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+	}
+}
+
+/* Overflows of ours while perf has no event at all: the NMI is perf's all the same. */
+TEST_F(beside, overflows_without_perf)
+{
+	struct vpmc_read read;
+
+	ASSERT_EQ(0, open_for_overflows(&self->set, 1000));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 100000, 0));
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+	EXPECT_EQ(code_add(CODE_MEASURE, CODE_LOOP(100000)).insns, read.sum[0]);
+	EXPECT_EQ(read.sum[0] / 1000, self->set.page->overflows);
+	EXPECT_EQ(0, self->set.page->merged);
+}
+
+/* Both interrupt, often together. Nobody loses one, or gets the other's. */
+TEST_F(beside, overflows_while_perf_samples)
+{
+	const long n = 100000;
+	struct code_count more;
+	struct perf_samples perf;
+	struct vpmc_read read;
+
+	ASSERT_EQ(0, allow_all_samples());
+	ASSERT_EQ(0, open_for_overflows(&self->set, 1000));
+	ASSERT_EQ(0, samples_open(&perf, 1009));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+	ASSERT_EQ(0, code_measure(perf.fd, PERF_EVENT_IOC_ENABLE,
+				  PERF_EVENT_IOC_DISABLE, code_loop, n, 0));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
+	more = code_add(CODE_MEASURE, CODE_LOOP(n));
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+	EXPECT_LE(more.insns, read.sum[0]);
+	EXPECT_EQ(read.sum[0] / 1000, self->set.page->overflows);
+	EXPECT_EQ(0, self->set.page->merged);
+	EXPECT_EQ(more.insns / 1009, samples_taken(&perf));
+	samples_close(&perf);
+}
+
+/* Cycles in the kernel, on fixed counter 1; stops itself after an interrupt. */
+static int open_stopping(uint64_t period)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.sample_period = period,
+		.disabled = 1,
+		.exclude_user = 1,
+	};
+
+	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+}
+
+/*
+ * perf's NMI at each instruction of START, which loads a set, and writes what perf
+ * has in the same registers. The NMI changes that: it stops the event.
+ */
+TEST_F(beside, event_stops_while_we_write)
+{
+	static const struct choice other[] = {
+		{ 0x300c0, FIXED(0) }, { EV_BRANCHES, 2 }, {}
+	};
+	struct shared_registers regs;
+	int event, stopped = 0, late;
+	__u64 count[2];
+	uint64_t period;
+
+	ASSERT_EQ(0, allow_all_samples());
+	ASSERT_EQ(0, set_open(&self->set, other));
+	event = open_stopping(2);
+	ASSERT_LE(0, event);
+	for (period = 2, late = 0; late < 50; period++) {
+		ASSERT_GT(50000, period);
+		ASSERT_EQ(0, set_program(&self->set, other));
+		ASSERT_EQ(0, set_measure(&self->set, code_loop, 10, 0));
+		ASSERT_EQ(0, set_program(&self->set, ours));
+		ASSERT_EQ(0, ioctl(event, PERF_EVENT_IOC_PERIOD, &period));
+		ASSERT_EQ(0, ioctl(event, PERF_EVENT_IOC_REFRESH, 1));
+		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+		ASSERT_EQ(8, read(event, &count[0], 8));
+		ASSERT_EQ(0, shared_registers(0, &regs));
+		ASSERT_EQ(8, read(event, &count[1], 8));
+		ASSERT_EQ(0xa, regs.fixed_control & 0xf);
+		/* It counts the kernel: when it does not it has been stopped. */
+		late = count[0] == count[1] ? 0 : late + 1;
+		stopped += !late;
+		if (!late)
+			ASSERT_EQ(0, regs.fixed_control & 0xf0)
+				TH_LOG("period %llu", (unsigned long long)period);
+		ASSERT_EQ(0, ioctl(event, PERF_EVENT_IOC_DISABLE, 0));
+		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
+	}
+	EXPECT_LT(100, stopped);
+	ASSERT_EQ(0, close(event));
+}
+
+/* An event that would be on one of ours if it could: placed elsewhere, or waits. */
+TEST_F(beside, perf_has_what_is_left)
+{
+	const struct code_count want = code_add(CODE_MEASURE, CODE_LOOP(10000));
+	__u64 count[3], four[4];
+	int extra;
+
+	ASSERT_EQ(0, set_open(&self->set, ours));
+	ASSERT_EQ(0, perf_open_three(self->perf));
+	/* A group that fits on the PMU as a whole is accepted, but stands. */
+	extra = perf_open(PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
+			  PERF_USER, self->perf[0]);
+	ASSERT_LE(0, extra);
+	ASSERT_EQ(0, code_measure(self->perf[0], PERF_EVENT_IOC_ENABLE,
+				  PERF_EVENT_IOC_DISABLE, code_loop, 10000, 0));
+	ASSERT_EQ(0, perf_read(self->perf[0], 4, four));
+	EXPECT_EQ(0, four[0]);
+	/* Without that one it fits on what is left. */
+	ASSERT_EQ(0, close(extra));
+	ASSERT_EQ(0, code_measure(self->perf[0], PERF_EVENT_IOC_ENABLE,
+				  PERF_EVENT_IOC_DISABLE, code_loop, 10000, 0));
+	ASSERT_EQ(0, perf_read(self->perf[0], 3, count));
+	EXPECT_EQ(want.insns, count[0]);
+	EXPECT_EQ(want.branches, count[1]);
+	EXPECT_EQ(want.insns, count[2]);
+}
+
+/* The last set is gone: perf does not start what it left. */
+TEST_F(beside, nothing_left_on)
+{
+	struct shared_registers regs;
+	int cpu;
+
+	for (cpu = 0; cpu < 2; cpu++) {
+		ASSERT_EQ(0, pin(cpu));
+		EXPECT_EQ(0, perf_error(1000));
+		ASSERT_EQ(0, set_open(&self->set, ours));
+		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+		ASSERT_EQ(0, shared_registers(cpu, &regs));
+		EXPECT_EQ(0xa, regs.fixed_control & 0xf);
+		EXPECT_EQ(OUR_BITS, regs.enabled & OUR_BITS);
+		set_close(&self->set);
+		ASSERT_EQ(0, shared_registers(cpu, &regs));
+		EXPECT_EQ(0, regs.enabled & OUR_BITS);
+		EXPECT_EQ(0, regs.fixed_control & 0xf);
+		EXPECT_EQ(0, regs.evtsel[2]);
+		EXPECT_EQ(0, regs.evtsel[3]);
+		EXPECT_EQ(0, regs.counter[2]);
+		EXPECT_EQ(0, regs.counter[3]);
+		EXPECT_EQ(0, perf_error(1000));
+	}
+}
+
+TEST(bad_input)
+{
+	static const char * const bad[] = {
+		"\n", "0", "none", "0,0", "0x10,0", "0x10000000c,0", "1,8",
+		"0x1,0x100000000", "0xf,0x7", "0xc", "0xc,", ",1", "0xc,1,1",
+		"0xc 0x1", "shared", "all,1", "-1,0",
+		"0x00000000000000000000000000000000000000000000000000c,1",
+	};
+	char text[64];
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		EXPECT_EQ(-EINVAL, keep_counters(bad[i]))
+			TH_LOG("'%s'", bad[i]);
+		ASSERT_EQ(0, kept_counters(text, sizeof(text)));
+		EXPECT_STREQ("all\n", text);
+	}
+	/* What is kept stays so. */
+	ASSERT_EQ(0, keep_counters(" 3,4\n"));
+	EXPECT_EQ(-EINVAL, keep_counters("0x10,0"));
+	ASSERT_EQ(0, kept_counters(text, sizeof(text)));
+	EXPECT_STREQ("0x3,0x4\n", text);
+	ASSERT_EQ(0, keep_counters("all"));
+}
+
+/* The owner of the file, with these capabilities, and in a user namespace or not. */
+static int keep_with(uint64_t caps, bool namespace)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		if (set_capabilities(caps) ||
+		    (namespace && unshare(CLONE_NEWUSER)))
+			_exit(255);
+		_exit(-keep_counters("1,0"));
+	}
+	return child_status(pid);
+}
+
+TEST(not_privileged)
+{
+	EXPECT_EQ(EPERM, keep_with(0, false));
+	EXPECT_EQ(EPERM, keep_with(~0ULL >> (63 - CAP_LAST_CAP), true));
+	EXPECT_EQ(0, keep_with(1ULL << CAP_PERFMON, false));
+	EXPECT_EQ(0, keep_counters("all"));
+}
+
+/* A pinned event of a CPU, on a programmable counter. */
+static int open_pinned(int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
+		.pinned = 1,
+	};
+
+	return syscall(SYS_perf_event_open, &attr, -1, cpu, -1, 0);
+}
+
+/* perf reads nothing from an event that it has given up. */
+static int alive(const int *fd, int n)
+{
+	__u64 count;
+	int i;
+
+	for (i = 0; i < n; i++)
+		if (read(fd[i], &count, sizeof(count)) != sizeof(count))
+			return 0;
+	return 1;
+}
+
+/* They move; if they cannot nothing is lent, and they do not notice. */
+TEST(pinned_events)
+{
+	int fd[4], i;
+
+	for (i = 0; i < 4; i++) {
+		fd[i] = open_pinned(1);
+		ASSERT_LE(0, fd[i]);
+	}
+	ASSERT_EQ(1, alive(fd, 4));
+	EXPECT_EQ(-EBUSY, keep_counters("1,0"));
+	EXPECT_EQ(-EBUSY, keep_counters("8,1"));
+	EXPECT_EQ(1, alive(fd, 4));
+	ASSERT_EQ(0, close(fd[3]));
+	ASSERT_EQ(0, close(fd[2]));
+	EXPECT_EQ(-EBUSY, keep_counters("7,1"));
+	EXPECT_EQ(1, alive(fd, 2));
+	EXPECT_EQ(0, keep_counters("3,1"));
+	EXPECT_EQ(1, alive(fd, 2));
+	EXPECT_EQ(0, keep_counters("0xc,1"));
+	EXPECT_EQ(1, alive(fd, 2));
+	/* Another two would need what is lent: perf gives the last one up. */
+	fd[2] = open_pinned(1);
+	ASSERT_LE(0, fd[2]);
+	EXPECT_EQ(1, alive(fd, 2));
+	EXPECT_EQ(0, alive(fd + 2, 1));
+	EXPECT_EQ(0, keep_counters("all"));
+	for (i = 0; i < 3; i++)
+		close(fd[i]);
+}
+
+static pid_t start_lender(void)
+{
+	static const char * const turn[] = { "0x3,1", "0xc,2", "1,3", "all" };
+	const struct timespec ts = disturb_period(200000);
+	pid_t pid = wait_for_fine_timers() ?: disturber();
+	int i;
+
+	if (pid)
+		return pid;
+	if (pin(1) || set_fifo(10))
+		_exit(1);
+	for (i = 0;; i++) {
+		if (keep_counters(turn[i % 4]))
+			_exit(2);
+		nanosleep(&ts, NULL);
+	}
+}
+
+/* perf counts and samples, while what is lent changes all the time. */
+TEST(lent_and_returned)
+{
+	const uint64_t want = code_add(CODE_MEASURE, CODE_LOOP(100000)).insns;
+	struct perf_samples perf;
+	pid_t pid;
+	int i;
+
+	ASSERT_EQ(0, allow_all_samples());
+	ASSERT_EQ(0, pin(0));
+	pid = start_lender();
+	ASSERT_LT(0, pid);
+	for (i = 0; i < test_times(100); i++) {
+		EXPECT_EQ(0, perf_error(1000000));
+		ASSERT_EQ(0, samples_open(&perf, 1009));
+		ASSERT_EQ(0, code_measure(perf.fd, PERF_EVENT_IOC_ENABLE,
+					  PERF_EVENT_IOC_DISABLE, code_loop,
+					  100000, 0));
+		EXPECT_EQ(want / 1009, samples_taken(&perf));
+		samples_close(&perf);
+	}
+	EXPECT_EQ(0, stop_disturber(pid));
+	EXPECT_EQ(0, keep_counters("all"));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Sets beside perf: which counters are whose, and what both count at a time.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef BESIDE_H
+#define BESIDE_H
+
+#include "overflow.h"
+#include "perf.h"
+
+#define COUNTERS	"/proc/sys/kernel/vpmc_counters"
+
+/* What is the sets' for good; 0 or -errno. */
+static inline int keep_counters(const char *text)
+{
+	return write_file(COUNTERS, text);
+}
+
+static inline int kept_counters(char *text, size_t size)
+{
+	int fd = open(COUNTERS, O_RDONLY);
+	ssize_t n = read(fd, text, size - 1);
+
+	close(fd);
+	text[n < 0 ? 0 : n] = 0;
+	return n > 0 ? 0 : -1;
+}
+
+/* Instructions, branches and cycles in user mode, as a group: 0 or -errno. */
+static inline int perf_open_three(int *fd)
+{
+	static const uint64_t config[] = {
+		PERF_COUNT_HW_INSTRUCTIONS, PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
+		PERF_COUNT_HW_CPU_CYCLES,
+	};
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		fd[i] = perf_open(PERF_TYPE_HARDWARE, config[i], PERF_USER,
+				  i ? fd[0] : -1);
+		if (fd[i] < 0)
+			return fd[i];
+	}
+	return 0;
+}
+
+static inline void perf_close(int *fd)
+{
+	int i;
+
+	for (i = 0; i < 3 && fd[0] >= 0; i++)
+		close(fd[i]);
+	fd[0] = -1;
+}
+
+/* What perf counts while the set does that of a loop, and constantly more. */
+static inline int perf_around(struct set *set, const int *perf, long n,
+			      __u64 *count)
+{
+	__u64 before[3];
+	int i;
+
+	if (vpmc_ioctl(set->fd, VPMC_IOC_CLEAR, 0) ||
+	    perf_read(perf[0], 3, before) ||
+	    set_measure(set, code_loop, n, 0) || perf_read(perf[0], 3, count))
+		return -1;
+	for (i = 0; i < 3; i++)
+		count[i] -= before[i];
+	return 0;
+}
+
+/* How many counts of both are wrong; perf's group is enabled. */
+static inline int both_count(struct set *set, const int *perf, long n)
+{
+	__u64 one[3], some[3];
+	int wrong;
+
+	if (perf_around(set, perf, 1, one) || perf_around(set, perf, n, some))
+		return -1;
+	wrong = wrong_after(set, CODE_LOOP(n));
+	n--;
+	if (some[0] - one[0] == 2 * n && some[1] - one[1] == n &&
+	    some[2] - one[2] == 2 * n)
+		return wrong;
+	fprintf(stderr, "# perf: %llu instructions, %llu branches, %llu cycles of %ld turns\n",
+		(unsigned long long)(some[0] - one[0]),
+		(unsigned long long)(some[1] - one[1]),
+		(unsigned long long)(some[2] - one[2]), n);
+	return wrong + 1;
+}
+
+/* Attach, map and program: goes on by itself after each @period instructions. */
+static inline int open_for_overflows(struct set *set, uint64_t period)
+{
+	struct vpmc_control *control = &set->control;
+
+	if (set_rate(INT_MAX))
+		return -EPERM;
+	set->fd = vpmc_open();
+	if (set->fd < 0)
+		return set->fd;
+	set->page = vpmc_map(set->fd);
+	control_init(control, VPMC_CONTROL_STOPPED | VPMC_CONTROL_REARM);
+	control_add_period(control, EV_INSNS, FIXED(0), period);
+	control_choose(control, EV_BRANCHES, 2);
+	return set->page == MAP_FAILED ? -ENOMEM : set_control(set);
+}
+
+/*
+ * perf drops samples if they come often, or if a slow kernel takes long for one.
+ * Once that is so perf takes no other rate.
+ */
+static inline int allow_all_samples(void)
+{
+	if (!read_number("/proc/sys/kernel/perf_cpu_time_max_percent"))
+		return 0;
+	return write_file("/proc/sys/kernel/perf_event_max_sample_rate",
+			  "10000000") ||
+	       write_file("/proc/sys/kernel/perf_cpu_time_max_percent", "0");
+}
+
+/* An event of perf's that interrupts. */
+struct perf_samples {
+	int fd;
+	struct perf_event_mmap_page *page;
+};
+
+static inline int samples_open(struct perf_samples *samples, uint64_t period)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_INSTRUCTIONS,
+		.sample_period = period,
+		.sample_type = PERF_SAMPLE_IP,
+		.disabled = 1,
+		.exclude_kernel = 1,
+	};
+
+	samples->fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	/* Room for 256 records. */
+	samples->page = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED,
+			     samples->fd, 0);
+	return samples->page == MAP_FAILED ? -errno : 0;
+}
+
+static inline uint64_t samples_taken(const struct perf_samples *samples)
+{
+	return samples->page->data_head / (sizeof(struct perf_event_header) +
+					   sizeof(uint64_t));
+}
+
+static inline void samples_close(struct perf_samples *samples)
+{
+	munmap(samples->page, 2 * PAGE);
+	close(samples->fd);
+}
+
+/* What both sides write. */
+struct shared_registers {
+	uint64_t evtsel[4];		/* from 0x186 */
+	uint64_t counter[4];		/* from 0xc1 */
+	uint64_t fixed_control;		/* 0x38d */
+	uint64_t status;		/* 0x38e */
+	uint64_t enabled;		/* 0x38f */
+};
+
+static inline int shared_registers(int cpu, struct shared_registers *regs)
+{
+	static const struct {
+		uint32_t first;
+		uint32_t n;
+	} range[] = { { 0x186, 4 }, { 0xc1, 4 }, { 0x38d, 3 } };
+	uint64_t *to = (uint64_t *)regs;
+	uint32_t i, j;
+	char path[64];
+	int fd;
+
+	sprintf(path, "/dev/cpu/%d/msr", cpu);
+	fd = open(path, O_RDONLY);
+	for (i = 0; i < ARRAY_SIZE(range); i++) {
+		for (j = 0; j < range[i].n; j++, to++) {
+			if (pread(fd, to, sizeof(*to), range[i].first + j) !=
+			    sizeof(*to)) {
+				close(fd);
+				return -1;
+			}
+		}
+	}
+	close(fd);
+	return 0;
+}
+
+#endif /* BESIDE_H */
