@@ -17,6 +17,11 @@
 
 #define COUNTERS	6	/* with the core extension */
 
+/* PerfCntrGlobalStatus, Ctl, StatusSet of PerfMonV2 */
+#define V2_STATUS	0xc0000300
+#define V2_CTL		0xc0000301
+#define V2_STATUS_SET	0xc0000303
+
 FIXTURE(amd)
 {
 	struct set set;
@@ -70,28 +75,36 @@ static uint32_t refused(int fd, uint64_t evtsel, uint32_t index, int err)
 	return err ? control.reason : 0;
 }
 
-static void info_is(struct __test_metadata *_metadata, unsigned int n)
+static void info_is(struct __test_metadata *_metadata, unsigned int n,
+		    unsigned int version)
 {
+	uint32_t global = version >= 2 ? VPMC_FEATURE_GLOBAL_CTRL : 0;
+
 	EXPECT_EQ(n, machine.nr_gp);
 	EXPECT_EQ((1ULL << n) - 1, machine.gp_mask);
 	EXPECT_EQ(0, machine.nr_fixed);
 	EXPECT_EQ(0, machine.fixed_mask);
 	EXPECT_EQ(48, machine.width);
-	EXPECT_EQ(0, machine.pmu_version);
+	EXPECT_EQ(version, machine.pmu_version);
 	EXPECT_EQ(VPMC_FEATURE_RDPMC | VPMC_FEATURE_PMI |
-		  VPMC_FEATURE_FULL_WIDTH,
+		  VPMC_FEATURE_FULL_WIDTH | global,
 		  machine.features & ~VPMC_FEATURE_TIME);
 	EXPECT_STREQ("AMD PMU", (char *)machine.name);
 }
 
 TEST_F(amd, info_4)
 {
-	info_is(_metadata, 4);
+	info_is(_metadata, 4, 0);
 }
 
 TEST_F(amd, info_6)
 {
-	info_is(_metadata, 6);
+	info_is(_metadata, 6, 0);
+}
+
+TEST_F(amd, info_v2)
+{
+	info_is(_metadata, 6, 2);
 }
 
 static void reserved_bits(struct __test_metadata *_metadata, int fd,
@@ -300,11 +313,12 @@ TEST_F(amd, boundary)
 /* While nobody counts, perf finds what it left: zero. */
 TEST_F(amd, registers_given_back)
 {
+	bool global = machine.features & VPMC_FEATURE_GLOBAL_CTRL;
 	unsigned int i;
 	int cpu;
 
 	ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
-	EXPECT_EQ(0, rdmsr(self->msr, select_msr(0)) & 1 << 22);
+	EXPECT_EQ(global ? 1 << 22 : 0, rdmsr(self->msr, select_msr(0)) & 1 << 22);
 	EXPECT_NE(0, rdmsr(self->msr, select_msr(0)));
 	for (i = 0; i < machine.nr_gp; i++)
 		EXPECT_NE(0, rdmsr(self->msr, counter_msr(i)));
@@ -321,6 +335,55 @@ TEST_F(amd, registers_given_back)
 		}
 		close(fd);
 	}
+	self->set.fd = -1;
+}
+
+static int wrmsr(int fd, uint32_t msr, uint64_t value)
+{
+	return pwrite(fd, &value, sizeof(value), msr) == sizeof(value) ? 0 : -1;
+}
+
+/* One write starts all counters, and one stops them. */
+TEST_F(amd, v2_starts_and_stops)
+{
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
+	EXPECT_EQ(0, rdmsr(self->msr, V2_CTL));
+	EXPECT_EQ(1 << 22, rdmsr(self->msr, select_msr(0)) & 1 << 22);
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+	EXPECT_EQ(3, rdmsr(self->msr, V2_CTL));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
+	EXPECT_EQ(0, rdmsr(self->msr, V2_CTL));
+}
+
+/*
+ * Firmware left a counter on and status bits set. The counter does not count
+ * beside a set, its overflow is nobody's, and the global register comes back.
+ */
+TEST_F(amd, v2_left_on)
+{
+	uint64_t stale;
+
+	set_close(&self->set);
+	ASSERT_EQ(0, wrmsr(self->msr, V2_CTL, 0x3f));
+	ASSERT_EQ(0, wrmsr(self->msr, V2_STATUS_SET, 0x21));
+	ASSERT_EQ(0, wrmsr(self->msr, select_msr(5), 0x4300c0));
+	ASSERT_EQ(0, set_open(&self->set, (struct choice[]){
+			      { EV_INSNS, 0 }, { EV_BRANCHES, 1 }, {} }));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
+	EXPECT_EQ(0, rdmsr(self->msr, V2_STATUS));
+	EXPECT_EQ(0, rdmsr(self->msr, select_msr(5)));
+	stale = rdmsr(self->msr, counter_msr(5));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
+	EXPECT_EQ(stale, rdmsr(self->msr, counter_msr(5)));
+
+	/* What overflows last is acknowledged before perf comes. */
+	ASSERT_EQ(0, wrmsr(self->msr, V2_STATUS_SET, 0x3f));
+	set_close(&self->set);
+	EXPECT_EQ(0x3f, rdmsr(self->msr, V2_CTL));
+	EXPECT_EQ(0, rdmsr(self->msr, V2_STATUS));
+	EXPECT_EQ(0, rdmsr(self->msr, counter_msr(5)));
+	EXPECT_EQ(0, wrmsr(self->msr, V2_CTL, 0));
 	self->set.fd = -1;
 }
 

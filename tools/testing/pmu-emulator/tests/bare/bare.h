@@ -114,6 +114,7 @@ extern volatile u64 pmi_restart;
 extern bool want_pmu;
 extern u32 want_amd;		/* number of counters; 0: Intel's PMU */
 extern u32 want_family;		/* AMD's */
+extern bool want_v2;		/* version 2 of AMD's PMU */
 extern u32 want_version;
 extern u32 want_width;
 extern bool want_full;
@@ -131,6 +132,10 @@ void done_testing(void);
 void test_registers(void);
 void test_no_rdpmc(void);
 void test_amd(void);
+void test_amd_v2(void);
+void test_no_amd_v2(void);
+void test_ack_enabled(void);
+void test_erratum_nehalem(void);
 void test_no_pmu(void);
 void test_counting(void);
 void test_interrupts(void);

@@ -3,9 +3,10 @@
  * A multiboot program that tests the emulated PMU without an operating system
  * and writes TAP to the first serial port.  Command line: version=N width=N
  * full=0|1 pt=0|1, what the CPU must have; or amd=4|6, the number of counters,
- * and family=N; or pmu=0; with no_rdpmc=N, so many that RDPMC does not find.
+ * and family=N, and v2=1 for version 2; or pmu=0; with no_rdpmc=N, so many that RDPMC does not find.
  * l1_size=N l1_ways=N l1_line=N and l2_*: data caches, and branches=1: branches
- * may be mispredicted; these alone are tested then.  accesses=N: nothing is
+ * may be mispredicted; these alone are tested then, and so are ack=1, status bits
+ * that are cleared while counters are on, and erratum=1, Nehalem's.  accesses=N: nothing is
  * tested, and memory is accessed in N turns of a loop.
  *
  * Copyright (C) 2026 vpmc developers
@@ -17,6 +18,7 @@
 volatile u32 ticks, gp_count;
 bool want_pmu = true;
 u32 want_amd, want_family, want_no_rdpmc;
+bool want_v2;
 u32 want_version = 2;
 u32 want_width = 48;
 bool want_full = true;
@@ -135,11 +137,12 @@ static u32 option(const char *cmdline, const char *key, u32 val)
 void bare_main(const u32 *multiboot)
 {
 	const char *cmdline = multiboot[0] & 4 ? (const char *)multiboot[4] : "";
-	u32 accesses;
+	u32 accesses, ack, erratum;
 
 	want_pmu = option(cmdline, "pmu=", want_pmu);
 	want_amd = option(cmdline, "amd=", want_amd);
 	want_family = option(cmdline, "family=", want_family);
+	want_v2 = option(cmdline, "v2=", want_v2);
 	want_version = option(cmdline, "version=", want_version);
 	want_width = option(cmdline, "width=", want_width);
 	want_full = option(cmdline, "full=", want_full);
@@ -153,6 +156,8 @@ void bare_main(const u32 *multiboot)
 	want_l2.ways = option(cmdline, "l2_ways=", 0);
 	want_l2.line = option(cmdline, "l2_line=", 0);
 	accesses = option(cmdline, "accesses=", 0);
+	ack = option(cmdline, "ack=", 0);
+	erratum = option(cmdline, "erratum=", 0);
 	set_up_interrupts();
 	if (accesses) {
 		access_memory((void *)0x800000, accesses);
@@ -167,9 +172,17 @@ void bare_main(const u32 *multiboot)
 		}
 		if (want_branches)
 			test_branches();
+	} else if (ack) {
+		test_ack_enabled();
+	} else if (erratum) {
+		test_erratum_nehalem();
 	} else if (want_no_rdpmc) {
 		test_no_rdpmc();
 	} else if (want_amd) {
+		if (want_v2)
+			test_amd_v2();
+		else
+			test_no_amd_v2();
 		test_amd();
 		test_counting();
 		test_interrupts();

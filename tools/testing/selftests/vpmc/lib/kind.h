@@ -45,6 +45,11 @@ static inline bool machine_is_amd(void)
 	return machine.kind == VPMC_KIND_AMD;
 }
 
+static inline bool machine_is_zhaoxin(void)
+{
+	return !strncmp((const char *)machine.name, "Zhaoxin", 7);
+}
+
 /* AMD counts cycles alone, at no fixed rate; one instruction is one cycle. */
 static inline uint64_t event_here(uint64_t evtsel)
 {
@@ -52,12 +57,17 @@ static inline uint64_t event_here(uint64_t evtsel)
 		{ EV_BRANCHES & EVENT_MASK, 0xc2 },
 		{ EV_CYCLES & EVENT_MASK, 0x76 },
 		{ EV_REF & EVENT_MASK, 0x76 },
-	};
-	unsigned int i;
+		{}
+	}, zhaoxin[][2] = {
+		{ EV_CYCLES & EVENT_MASK, 0x82 },
+		{}
+	}, none[][2] = { {} };
+	const uint16_t (*event)[2] = machine_is_amd() ? amd :
+				     machine_is_zhaoxin() ? zhaoxin : none;
 
-	for (i = 0; machine_is_amd() && i < sizeof(amd) / sizeof(amd[0]); i++)
-		if ((evtsel & EVENT_MASK) == amd[i][0])
-			return (evtsel & ~EVENT_MASK) | amd[i][1];
+	for (; (*event)[0]; event++)
+		if ((evtsel & EVENT_MASK) == (*event)[0])
+			return (evtsel & ~EVENT_MASK) | (*event)[1];
 	return evtsel;
 }
 
