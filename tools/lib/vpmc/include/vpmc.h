@@ -29,7 +29,9 @@
 #include <sys/types.h>
 #include <linux/vpmc.h>
 #include "vpmc-read.h"
+#include "vpmc-region.h"
 #include "vpmc-ring.h"
+#include "vpmc-stats.h"
 
 #ifdef __cplusplus
 extern "C" {
