@@ -155,7 +155,7 @@ int vpmc_regions_cost(const struct vpmc_regions *regions, int event,
 		      uint64_t *inside, uint64_t *around);
 
 /**
- * vpmc_region() - The region of a name
+ * vpmc_region_get() - The region of a name
  * @regions:	The calling thread's regions.
  * @name:	The name, 1 to 255 bytes; it is copied.
  * @region:	Receives the region, a new one or the one that has this name; NULL on
@@ -164,7 +164,7 @@ int vpmc_regions_cost(const struct vpmc_regions *regions, int event,
  * Return: 0, or -EINVAL: no name, or too long; -ENOSPC: there are VPMC_REGIONS_MAX;
  * -EPERM: another thread's; -ENOMEM.
  */
-int vpmc_region(struct vpmc_regions *regions, const char *name,
+int vpmc_region_get(struct vpmc_regions *regions, const char *name,
 		struct vpmc_region **region);
 
 /**
@@ -194,11 +194,11 @@ uint64_t vpmc_region_dirty(struct vpmc_region *region, int event,
 			   unsigned int which);
 
 /**
- * vpmc_region_calls() - How often a region ran
+ * vpmc_region_count() - How often a region ran
  * @region:	The region.
  * @calls:	Receives it.
  */
-void vpmc_region_calls(struct vpmc_region *region,
+void vpmc_region_count(struct vpmc_region *region,
 		       struct vpmc_region_calls *calls);
 
 /* Formats of vpmc_report(). */

@@ -28,6 +28,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <linux/vpmc.h>
+#include "vpmc-harness.h"
 #include "vpmc-read.h"
 #include "vpmc-region.h"
 #include "vpmc-ring.h"

@@ -302,7 +302,7 @@ EXPORT int vpmc_regions_cost(const struct vpmc_regions *regions, int event,
 	return i < 0 ? -EINVAL : 0;
 }
 
-EXPORT int vpmc_region(struct vpmc_regions *regions, const char *name,
+EXPORT int vpmc_region_get(struct vpmc_regions *regions, const char *name,
 		       struct vpmc_region **out)
 {
 	struct region *region;
@@ -356,7 +356,7 @@ EXPORT uint64_t vpmc_region_dirty(struct vpmc_region *public, int event,
 	return region->dirty_sum[which][i];
 }
 
-EXPORT void vpmc_region_calls(struct vpmc_region *public,
+EXPORT void vpmc_region_count(struct vpmc_region *public,
 			      struct vpmc_region_calls *calls)
 {
 	struct region *region = (struct region *)public;

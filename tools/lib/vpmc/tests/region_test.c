@@ -51,8 +51,8 @@ FIXTURE_SETUP(region)
 				       &self->error)) {
 		TH_LOG("%s", self->error.text);
 	}
-	ASSERT_EQ(0, vpmc_region(self->regions, "outer", &self->outer));
-	ASSERT_EQ(0, vpmc_region(self->regions, "inner", &self->inner));
+	ASSERT_EQ(0, vpmc_region_get(self->regions, "outer", &self->outer));
+	ASSERT_EQ(0, vpmc_region_get(self->regions, "inner", &self->inner));
 }
 
 FIXTURE_TEARDOWN(region)
@@ -116,7 +116,7 @@ static struct vpmc_region_calls calls_of(struct vpmc_region *region)
 {
 	struct vpmc_region_calls calls;
 
-	vpmc_region_calls(region, &calls);
+	vpmc_region_count(region, &calls);
 	return calls;
 }
 
@@ -219,20 +219,20 @@ TEST_F(region, errors)
 	EXPECT_EQ(0, calls_of(self->outer).unfinished);
 	EXPECT_EQ(1 + VPMC_REGIONS_DEPTH / 2, calls_of(self->outer).calls);
 
-	EXPECT_EQ(0, vpmc_region(self->regions, "inner", &more));
+	EXPECT_EQ(0, vpmc_region_get(self->regions, "inner", &more));
 	EXPECT_EQ(self->inner, more);
-	EXPECT_EQ(-EINVAL, vpmc_region(self->regions, "", &more));
+	EXPECT_EQ(-EINVAL, vpmc_region_get(self->regions, "", &more));
 	EXPECT_EQ(NULL, more);
 	memset(name, 'n', sizeof(name));
 	name[256] = '\0';
-	EXPECT_EQ(-EINVAL, vpmc_region(self->regions, name, &more));
+	EXPECT_EQ(-EINVAL, vpmc_region_get(self->regions, name, &more));
 	name[255] = '\0';
-	EXPECT_EQ(0, vpmc_region(self->regions, name, &more));
+	EXPECT_EQ(0, vpmc_region_get(self->regions, name, &more));
 	for (i = 3; i < VPMC_REGIONS_MAX; i++) {
 		snprintf(name, sizeof(name), "number %u", i);
-		EXPECT_EQ(0, vpmc_region(self->regions, name, &region));
+		EXPECT_EQ(0, vpmc_region_get(self->regions, name, &region));
 	}
-	EXPECT_EQ(-ENOSPC, vpmc_region(self->regions, "one more", &more));
+	EXPECT_EQ(-ENOSPC, vpmc_region_get(self->regions, "one more", &more));
 
 	EXPECT_EQ(NULL, vpmc_region_stats(self->outer, 2, VPMC_INCLUSIVE));
 	EXPECT_EQ(NULL, vpmc_region_stats(self->outer, 0, 2));
@@ -256,7 +256,7 @@ static void *others_regions(void *arg)
 	struct vpmc_regions *own;
 
 	if (vpmc_begin(self->outer) != -EPERM || vpmc_end(self->inner) != -EPERM ||
-	    vpmc_region(self->regions, "new", &region) != -EPERM ||
+	    vpmc_region_get(self->regions, "new", &region) != -EPERM ||
 	    vpmc_regions_close(self->regions) != -EPERM)
 		return "another thread's regions";
 	if (vpmc_regions_open(&own, NULL, 0, &self->error) != -ENOENT)
@@ -264,7 +264,7 @@ static void *others_regions(void *arg)
 	if (vpmc_regions_open(&own, "nonsense", 0, &self->error) != -ENOENT)
 		return "no such event";
 	if (vpmc_regions_open(&own, "branches", 0, &self->error) ||
-	    vpmc_region(own, "outer", &region) || vpmc_begin(region) ||
+	    vpmc_region_get(own, "outer", &region) || vpmc_begin(region) ||
 	    vpmc_end(region))
 		return "its own regions";
 	return NULL;
@@ -301,7 +301,7 @@ TEST_F(region, fork)
 		    vpmc_end(self->inner) != -ESRCH)
 			_exit(1);
 		if (vpmc_regions_open(&own, "branches", 0, NULL) ||
-		    vpmc_region(own, "inner", &region) || vpmc_begin(region) ||
+		    vpmc_region_get(own, "inner", &region) || vpmc_begin(region) ||
 		    vpmc_end(region) || vpmc_regions_close(own))
 			_exit(2);
 		_exit(0);
