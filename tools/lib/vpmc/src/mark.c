@@ -28,25 +28,26 @@ static ALWAYS_INLINE bool take(const struct vpmc_regions *regions, uint64_t *at,
 			       unsigned int flags)
 {
 	const struct vpmc_page *page = regions->page;
-	uint64_t running = regions->running, generation, present;
+	uint64_t running = regions->running, present;
 
 	if (flags & VPMC_REGIONS_LFENCE)
 		lfence();
-	generation = *(const volatile __u64 *)&page->generation;
+	/* kept in memory: RDPMC and RDTSC leave few registers */
+	at[WORD_MARK] = *(const volatile __u64 *)&page->generation;
 	vpmc_barrier();
 	__builtin_memcpy(&present, &page->state, sizeof(present));
 	if (unlikely(present != running))
 		return false;
 	if (flags & VPMC_REGIONS_TWICE) {
 		at[WORD_VALUES] = page->tsc_base + vpmc_rdtsc();
-		count_all(page, at + WORD_COUNTS, running >> 29);
+		count_all(page, at, WORD_COUNTS, running >> 29);
 	}
 	at[WORD_VALUES] = page->tsc_base + vpmc_rdtsc();
-	count_all(page, at + WORD_COUNTS, running >> 29);
+	count_all(page, at, WORD_COUNTS, running >> 29);
 	if (flags & VPMC_REGIONS_LFENCE)
 		lfence();
-	at[WORD_MARK] = generation;
-	return *(const volatile __u64 *)&page->generation == generation;
+	vpmc_barrier();
+	return *(const volatile __u64 *)&page->generation == at[WORD_MARK];
 }
 
 /* The same by a system call, of a set in any state. 0 or -errno. */
@@ -100,14 +101,30 @@ static bool may_try_again(struct vpmc_regions *regions)
 	return ++regions->tries < VPMC_READ_TRIES;
 }
 
-/* The record has the region last: until then nobody takes it for one. */
+/* The head moves last: until then nobody takes the record for one. */
 static ALWAYS_INLINE void append(struct vpmc_regions *regions, uint64_t *at,
-				 uintptr_t region)
+				 struct region *region)
 {
-	at[WORD_REGION] = region;
+	at[WORD_REGION] = (uintptr_t)region;
 	vpmc_barrier();
-	*(uint64_t *volatile *)&regions->head =
-		(uint64_t *)((char *)at + regions->record_size);
+	regions->head = (uint64_t *)((char *)regions->head + regions->record_size);
+	vpmc_barrier();
+}
+
+/* Another order of these two is an instruction more. */
+static ALWAYS_INLINE void append_begin(struct vpmc_regions *regions,
+				       uint64_t *at, struct region *region)
+{
+	append(regions, at, region);
+	*regions->top = region;
+	vpmc_barrier();
+	regions->top++;
+}
+
+static ALWAYS_INLINE void append_end(struct vpmc_regions *regions, uint64_t *at)
+{
+	append(regions, at, NULL);
+	regions->top--;
 }
 
 static SLOWLY int begin_slowly(struct region *region)
@@ -131,8 +148,7 @@ static SLOWLY int begin_slowly(struct region *region)
 		return err;
 	if (state != VPMC_STATE_RUNNING)
 		return -ENODATA;
-	append(regions, regions->head, (uintptr_t)region);
-	*regions->top++ = region;
+	append_begin(regions, regions->head, region);
 	return 0;
 }
 
@@ -156,8 +172,7 @@ static SLOWLY int end_slowly(struct region *region)
 	err = take_by_call(regions, regions->head, &state);
 	if (err)
 		return err;
-	append(regions, regions->head, (uintptr_t)region | IS_END);
-	regions->top--;
+	append_end(regions, regions->head);
 	return 0;
 }
 
@@ -173,8 +188,7 @@ static ALWAYS_INLINE int begin(struct vpmc_region *public, unsigned int flags)
 	    unlikely(regions->top == regions->deepest) ||
 	    unlikely(!take(regions, at, flags)))
 		return begin_slowly(region);
-	append(regions, at, (uintptr_t)region);
-	*regions->top++ = region;
+	append_begin(regions, at, region);
 	return 0;
 }
 
@@ -188,8 +202,7 @@ static ALWAYS_INLINE int end(struct vpmc_region *public, unsigned int flags)
 	    unlikely(regions->top[-1] != region) ||
 	    unlikely(!take(regions, at, flags)))
 		return end_slowly(region);
-	append(regions, at, (uintptr_t)region | IS_END);
-	regions->top--;
+	append_end(regions, at);
 	return 0;
 }
 

@@ -93,7 +93,7 @@ EXPORT int vpmc_read(const struct vpmc *v, uint64_t *count, unsigned int nr,
 		return read_slowly(v, count, nr, ticks);
 	if (ticks)
 		*ticks = page->tsc_base + vpmc_rdtsc();
-	count_all(page, count, running >> 29);
+	count_all(page, count, 0, running >> 29);
 	if (unlikely(page->generation != generation))
 		return read_slowly(v, count, v->nr, ticks);
 	return page->nr_counters;

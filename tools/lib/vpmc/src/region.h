@@ -5,8 +5,8 @@
  * Copyright (C) 2026 vpmc developers
  *
  * Begin and end append a record to the thread's log, and nothing else; from time to
- * time samples.c takes the log into the statistics. A record is the region, in
- * whose lowest bit an end has 1, the mark, the ticks and the counts.
+ * time samples.c takes the log into the statistics. A record is the region that
+ * begins, or 0 where the last one ends, the mark, the ticks and the counts.
  */
 #ifndef VPMC_REGION_PRIVATE_H
 #define VPMC_REGION_PRIVATE_H
@@ -19,7 +19,6 @@
 enum { WORD_REGION, WORD_MARK, WORD_VALUES, WORD_COUNTS };
 
 #define MAX_VALUES	(1 + VPMC_MAX_COUNTERS)
-#define IS_END		1UL
 
 /*
  * A mark is the generation of the page, with this bit of a read by system call. Equal
@@ -61,7 +60,7 @@ struct vpmc_regions {
 	uint64_t *limit;		/* from here on nothing may begin */
 	struct region **top;		/* behind the region that has begun last */
 	struct region **deepest;
-	unsigned int record_size;	/* in bytes */
+	size_t record_size;		/* in bytes */
 
 	unsigned int nr;		/* of counters */
 	unsigned int nr_values;

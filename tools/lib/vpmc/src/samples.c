@@ -88,10 +88,10 @@ void vpmc_samples_take(struct vpmc_regions *regions)
 	vpmc_barrier();
 	for (at = regions->done; at < head;
 	     at = (uint64_t *)((char *)at + regions->record_size))
-		if (at[WORD_REGION] & IS_END)
-			pop(regions, at);
-		else
+		if (at[WORD_REGION])
 			push(regions, at);
+		else
+			pop(regions, at);
 	regions->done = at;
 }
 
