@@ -12,5 +12,6 @@ int stat_main(int argc, char **argv);
 int info_main(int argc, char **argv);
 int list_main(int argc, char **argv);
 int ctl_main(int argc, char **argv);
+int bench_main(int argc, char **argv);
 
 #endif /* COMMANDS_H */

@@ -25,7 +25,7 @@ _vpmc()
 	_init_completion -n : || return
 	for ((i = 1; i < cword; i++)); do
 		case ${words[i]} in
-		stat | info | list | ctl)
+		stat | info | list | ctl | bench)
 			command=${words[i]}
 			break
 			;;
@@ -33,7 +33,7 @@ _vpmc()
 	done
 	case $command in
 	'')
-		COMPREPLY=($(compgen -W "stat info list ctl --help --usage --version" -- "$cur"))
+		COMPREPLY=($(compgen -W "stat info list ctl bench --help --usage --version" -- "$cur"))
 		return
 		;;
 	stat)
@@ -44,6 +44,9 @@ _vpmc()
 		;;
 	list)
 		COMPREPLY=($(compgen -W "-n --names --help $(vpmc list --names 2>/dev/null)" -- "$cur"))
+		;;
+	bench)
+		COMPREPLY=($(compgen -W "-n -H -j --samples --histogram --json --help" -- "$cur"))
 		;;
 	ctl)
 		if [[ $prev == -t || $prev == --tid ]]; then

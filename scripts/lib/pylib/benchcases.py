@@ -71,6 +71,10 @@ READ_EACH = 150
 # What the library may take: beyond the inline read of any number of counters, and
 # of what open(), CONTROL and mmap() take by hand.
 LIBRARY_READ = 10
+# Begin and end of a region beyond two inline reads of any number of counters: they
+# look whose region it is, and keep what was read.
+REGION = 25
+REGION_EACH = 8
 LIBRARY_OPEN = 1.2
 # vpmc stat: at most this part of what perf stat takes
 COMMAND_OF_PERF = 3
@@ -140,6 +144,12 @@ class Cases:
         for n, who, figures in self.of("library", "read-call"):
             yield row("read-call-beyond-inline", n, who, less(figures, reads["read-inline-any", n, who]),
                       {"instructions": LIBRARY_READ})
+        for n, who, figures in self.of("library", "region"):
+            yield row("region", n, who, total(figures))
+            read = reads["read-inline-any", n, who]
+            two = {name: 2 * value for name, value in read.items()}
+            yield row("region-beyond-reads", n, who, less(figures, two),
+                      {"instructions": REGION + REGION_EACH * n, "rdpmc": 0, "syscalls": 0})
         for n, who, figures in self.of("library", "open-library"):
             by_hand = total(calls["open", n, who])["instructions"]
             yield row("open-library", n, who, total(figures), {"instructions": int(by_hand * LIBRARY_OPEN)})

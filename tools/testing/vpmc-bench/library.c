@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Costs of the library beside what a program writes by hand: a read by call, and
- * opening, programming and mapping a set.
+ * Costs of the library beside what a program writes by hand: a read by call,
+ * opening, programming and mapping a set, and a region's begin and end.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -32,6 +32,26 @@ static void measure_read(struct vpmc *v, unsigned int n)
 	if (vpmc_read(v, to, n, time) != (int)n)
 		errx(1, "vpmc_read");
 	cost_print(&cost, "read-call", n, who_name[VPMC]);
+}
+
+/* An empty region of the set that the thread has. */
+static void measure_region(unsigned int n)
+{
+	struct vpmc_regions *regions;
+	struct vpmc_region *region;
+	struct vpmc_error error;
+	unsigned int i;
+
+	if (vpmc_regions_open(&regions, NULL, 0, &error))
+		errx(1, "%s", error.text);
+	if (vpmc_region_get(regions, "empty", &region))
+		errx(1, "vpmc_region_get");
+	HIDE(region);
+	cost.rounds = 0;
+	for (i = 0; i < ROUNDS; i++)
+		COST_OF(&cost, vpmc_begin(region); vpmc_end(region));
+	cost_print(&cost, "region", n, who_name[VPMC]);
+	vpmc_regions_close(regions);
 }
 
 static struct vpmc *opened(struct vpmc_event *set, unsigned int n)
@@ -78,6 +98,7 @@ int main(void)
 	for (i = 0; i < NR_SIZES; i++) {
 		v = opened(set, sizes[i]);
 		measure_read(v, sizes[i]);
+		measure_region(sizes[i]);
 		closed(v);
 		measure_open(set, sizes[i]);
 	}

@@ -117,3 +117,19 @@ await pidof sleep
 kill -TERM $pid
 end $pid
 equal "a signal ends the repetition" "143 1" "$? $(awk -F , '$3 == "instructions" { print $7 }' csv)"
+
+# bench: its instructions are those that the code has, in each sample
+vpmc bench -n 20 >readings
+# of WAY COUNTERS: least and greatest number of instructions
+of() {
+	awk -v way="$1" -v counters="$2" '$1 == way && $2 == counters && $3 == "instructions" { print $5, $8 }' readings
+}
+equal "bench: inline, 1 counter" "18 18" "$(of inline 1)"
+equal "bench: inline, 4 counters" "40 40" "$(of inline 4)"
+equal "bench: RDTSC" "4 4" "$(of RDTSC 0)"
+equal "bench: a way that does not fit" 1 "$(grep -c '^inline, counters: 8: left out: this processor counts at most 7' readings)"
+vpmc bench -j -n 7 >readings
+equal "bench: JSON, ways and those left out" "17 3" "$(grep -o '"way":' readings | wc -l) $(grep -o '"left_out":' readings | wc -l)"
+equal "bench: a histogram" 1 "$(vpmc bench -H -n 3 | awk '/^inline, counters: 1, ticks:$/ { getline; n = $2 " " length($3) } END { print n == "3 50" }')"
+bad "bench: no samples" 125 "vpmc: -n 0: not a number from 1 to 1000000; give one" vpmc bench -n 0
+bad "bench: an argument" 125 "vpmc: x: vpmc bench takes no argument; leave it out" vpmc bench x

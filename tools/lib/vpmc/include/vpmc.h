@@ -5,12 +5,13 @@
  * Copyright (C) 2026 vpmc developers
  *
  * vpmc(7) tells how the calls go together. vpmc-read.h and vpmc-ring.h, which
- * come with this header, read a page and a ring inline.
+ * come with this header, read a page and a ring inline; vpmc-region.h, vpmc-harness.h
+ * and vpmc-stats.h are about parts of a program.
  *
  * All calls but those that return a pointer, a text or nothing return 0 or more,
  * or a negative error number. They define all their out-parameters on every
- * return, print nothing, install no signal handler and set no errno that means
- * anything. Where a call takes a struct vpmc_error it may be NULL.
+ * return, print nothing but what VPMC_REPORT asks for, install no signal handler and
+ * set no errno that means anything. Where a call takes a struct vpmc_error it may be NULL.
  *
  * A handle may be used by several threads at once, but for the calls that change
  * it: while vpmc_program(), vpmc_program_raw(), vpmc_map_ring() or vpmc_close()
@@ -28,8 +29,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <linux/vpmc.h>
+#include "vpmc-harness.h"
 #include "vpmc-read.h"
+#include "vpmc-region.h"
 #include "vpmc-ring.h"
+#include "vpmc-stats.h"
 
 #ifdef __cplusplus
 extern "C" {

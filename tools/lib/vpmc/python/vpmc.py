@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""libvpmc from Python: a thread's counters, its regions, and the harness.
+
+One file over ctypes; libvpmc.so.0 has to be where the dynamic linker looks, or
+VPMC_LIBRARY names it. What counts runs in C: Python's own cost is in no sample of
+the harness. Names are those of C, without "vpmc_".
+
+    import vpmc
+
+    with vpmc.Regions("instructions,branches") as regions:
+        rows = regions.region("rows")
+        with rows:
+            work()
+        print(rows.stats(0).mean, rows.count())
+
+    vectors = regions.harness(ctypes.CDLL("./code.so").function, 1000)
+    vectors.csv(sys.stdout)
+"""
+
+import ctypes
+import os
+from ctypes import POINTER, byref, c_char, c_char_p, c_double, c_int, c_longdouble, c_uint, c_ulong, c_uint8
+from ctypes import c_uint32, c_uint64, c_void_p
+
+MAX_COUNTERS = 32
+STATS_BUCKETS = 60 * 32
+INCLUSIVE, EXCLUSIVE, RUN_TIME = 0, 1, -1
+REGIONS_LFENCE, REGIONS_TWICE, HARNESS_SAVE = 1, 2, 1
+REPORT_TEXT, REPORT_JSON = 0, 1
+
+
+class Error(OSError):
+    """errno, and the library's sentence"""
+
+
+class _Error(ctypes.Structure):
+    _fields_ = [("errnum", c_int), ("reason", c_uint), ("event", c_int), ("position", c_int), ("nr_similar", c_uint),
+                ("reserved", c_uint * 3), ("what", c_char * 160), ("why", c_char * 160), ("remedy", c_char * 256),
+                ("text", c_char * 600), ("similar", c_char * 64 * 3)]
+
+
+class _Event(ctypes.Structure):
+    _fields_ = [("text", c_char_p), ("name", c_char_p), ("select", c_uint64), ("index", c_uint32), ("flags", c_uint32),
+                ("period", c_uint64), ("reason", c_uint32), ("element", ctypes.c_int32), ("counter", c_uint32),
+                ("position", c_uint32), ("reserved", c_uint64 * 2)]
+
+
+class _Stats(ctypes.Structure):
+    _fields_ = [("n", c_uint64), ("min", c_uint64), ("max", c_uint64), ("sum", c_uint64), ("first", c_uint64),
+                ("offsets", c_longdouble), ("squares", c_longdouble), ("bucket", c_uint64 * STATS_BUCKETS)]
+
+
+class _Region(ctypes.Structure):
+    pass
+
+
+_MARK = ctypes.CFUNCTYPE(c_int, POINTER(_Region))
+_Region._fields_ = [("begin", _MARK), ("end", _MARK)]
+
+
+class _Call(ctypes.Structure):
+    _fields_ = [("function", c_void_p), ("arg", c_void_p)]
+
+
+class _Vectors(ctypes.Structure):
+    _fields_ = [("nr", c_uint), ("raw", c_void_p), ("corrected", c_void_p), ("dirty", c_void_p), ("nr_dirty", c_uint64),
+                ("cost", c_uint64 * (MAX_COUNTERS + 1)), ("failed", c_uint64)]
+
+
+class _Calls(ctypes.Structure):
+    _fields_ = [("calls", c_uint64), ("dirty", c_uint64), ("unfinished", c_uint64)]
+
+
+_lib = ctypes.CDLL(os.environ.get("VPMC_LIBRARY", "libvpmc.so.0"))
+
+
+def _call(name, result, *arguments):
+    function = getattr(_lib, "vpmc_" + name)
+    function.restype, function.argtypes = result, arguments
+    return function
+
+
+_version = _call("version", c_char_p)
+_open = _call("open", c_int, POINTER(c_void_p), c_uint, POINTER(_Error))
+_close = _call("close", None, c_void_p)
+_parse = _call("parse_events", c_int, c_char_p, POINTER(POINTER(_Event)), POINTER(c_uint), POINTER(_Error))
+_free_events = _call("free_events", None, POINTER(_Event))
+_program = _call("program", c_int, c_void_p, POINTER(_Event), c_uint, c_uint, POINTER(_Error))
+_read = _call("read", c_int, c_void_p, c_void_p, c_uint, POINTER(c_uint64))
+_regions_open = _call("regions_open", c_int, POINTER(c_void_p), c_char_p, c_uint, POINTER(_Error))
+_regions_close = _call("regions_close", c_int, c_void_p)
+_regions_cost = _call("regions_cost", c_int, c_void_p, c_int, POINTER(c_uint64), POINTER(c_uint64))
+_region_get = _call("region_get", c_int, c_void_p, c_char_p, POINTER(POINTER(_Region)))
+_region_stats = _call("region_stats", POINTER(_Stats), POINTER(_Region), c_int, c_uint)
+_region_dirty = _call("region_dirty", c_uint64, POINTER(_Region), c_int, c_uint)
+_region_count = _call("region_count", None, POINTER(_Region), POINTER(_Calls))
+_stats_mean = _call("stats_mean", c_double, POINTER(_Stats))
+_stats_deviation = _call("stats_deviation", c_double, POINTER(_Stats))
+_stats_quantile = _call("stats_quantile", c_uint64, POINTER(_Stats), c_double)
+_stats_low = _call("stats_low", c_uint64, c_uint)
+_harness = _call("harness", c_int, c_void_p, c_void_p, c_void_p, c_void_p, c_ulong, c_uint, POINTER(_Vectors))
+_report = _call("report", c_int, c_int, c_uint)
+
+
+def _check(result, what, error=None):
+    if result < 0:
+        text = error.text.decode() if error is not None and error.errnum else f"{what}: {os.strerror(-result)}"
+        raise Error(-result, text)
+    return result
+
+
+def version():
+    return _version().decode()
+
+
+def report(fd=1, form=REPORT_TEXT):
+    """Writes all threads' regions to a descriptor."""
+    _check(_report(fd, form), "report")
+
+
+class Counters:
+    """The calling thread's counters: list names the events."""
+
+    def __init__(self, events):
+        error, self._v, array, nr = _Error(), c_void_p(), POINTER(_Event)(), c_uint()
+        _check(_open(byref(self._v), 0, byref(error)), "open", error)
+        try:
+            _check(_parse(events.encode(), byref(array), byref(nr), byref(error)), events, error)
+            try:
+                self.nr = _check(_program(self._v, array, nr, 0, byref(error)), events, error)
+                self.names = [array[i].name.decode() for i in range(nr.value) if array[i].element >= 0]
+            finally:
+                _free_events(array)
+        except Error:
+            self.close()
+            raise
+        self._count, self._ticks = (c_uint64 * max(self.nr, 1))(), c_uint64()
+
+    def read(self):
+        """(counts, run time in ticks) of one moment"""
+        _check(_read(self._v, self._count, self.nr, byref(self._ticks)), "read")
+        return list(self._count)[:self.nr], self._ticks.value
+
+    def close(self):
+        _close(self._v)
+        self._v = None
+
+
+class Stats:
+    """What n values were, at this moment"""
+
+    def __init__(self, pointer):
+        self.n, self.min, self.max, self.sum = (getattr(pointer.contents, name) for name in ("n", "min", "max", "sum"))
+        self.mean, self.deviation = _stats_mean(pointer), _stats_deviation(pointer)
+        self.median = _stats_quantile(pointer, 0.5)
+        self.histogram = [(_stats_low(i), n) for i, n in enumerate(pointer.contents.bucket) if n]
+
+
+class Region:
+    """Begins and ends by "with", or by begin() and end(). Python's own cost is in it."""
+
+    def __init__(self, pointer, name):
+        self._region, self.name = pointer, name
+
+    def begin(self):
+        _check(self._region.contents.begin(self._region), f"{self.name}: begin")
+
+    def end(self):
+        _check(self._region.contents.end(self._region), f"{self.name}: end")
+
+    def __enter__(self):
+        self.begin()
+        return self
+
+    def __exit__(self, *_):
+        self.end()
+
+    def stats(self, event, which=INCLUSIVE):
+        pointer = _region_stats(self._region, event, which)
+        if not pointer:
+            raise Error(22, f"{self.name}: there is no event {event}")
+        return Stats(pointer)
+
+    def dirty(self, event, which=INCLUSIVE):
+        return _region_dirty(self._region, event, which)
+
+    def count(self):
+        """(calls, dirty, unfinished)"""
+        calls = _Calls()
+        _region_count(self._region, byref(calls))
+        return calls.calls, calls.dirty, calls.unfinished
+
+
+class Vectors:
+    """Of n runs: a list for each event and at last the run time, raw and corrected"""
+
+    def __init__(self, n, vectors, raw, corrected, dirty):
+        parts = range(vectors.nr + 1)
+        self.n, self.nr, self.nr_dirty = n, vectors.nr, vectors.nr_dirty
+        self.cost = [vectors.cost[i] for i in parts]
+        self.raw = [memoryview(raw).cast("B").cast("Q")[i * n:(i + 1) * n] for i in parts]
+        self.corrected = [memoryview(corrected).cast("B").cast("Q")[i * n:(i + 1) * n] for i in parts]
+        self.dirty = memoryview(dirty).cast("B")
+
+    def csv(self, file, names=None):
+        """A line for each run, as statistical languages read it"""
+        names = names or [f"counter{i}" for i in range(self.nr)]
+        file.write(",".join(["run", *names, "ticks", "dirty"]) + "\n")
+        for i in range(self.n):
+            file.write(",".join(str(x) for x in [i, *(v[i] for v in self.corrected), self.dirty[i]]) + "\n")
+
+
+def _buffer(given, size, kind):
+    """(ctypes array over the caller's writable buffer, or over memory of our own)"""
+    if given is None:
+        return (kind * size)()
+    room = memoryview(given).nbytes // ctypes.sizeof(kind)
+    if room < size:
+        raise Error(28, f"buffer: it has room for {room} values, {size} are needed")
+    return (kind * size).from_buffer(given)
+
+
+class Regions:
+    """The calling thread's regions; events None: the set that it has"""
+
+    def __init__(self, events=None, flags=0):
+        error, self._regions = _Error(), c_void_p()
+        _check(_regions_open(byref(self._regions), events.encode() if events is not None else None, flags, byref(error)),
+               "regions", error)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        if self._regions:
+            regions, self._regions = self._regions, None
+            _check(_regions_close(regions), "closing: regions have begun and not ended")
+
+    def region(self, name):
+        pointer = POINTER(_Region)()
+        _check(_region_get(self._regions, name.encode(), byref(pointer)), f"region '{name}'")
+        return Region(pointer, name)
+
+    def cost(self, event):
+        """(inside, around): what begin and end count themselves"""
+        inside, around = c_uint64(), c_uint64()
+        _check(_regions_cost(self._regions, event, byref(inside), byref(around)), f"event {event}")
+        return inside.value, around.value
+
+    def _nr(self):
+        nr = 0
+        while not _regions_cost(self._regions, nr, byref(c_uint64()), byref(c_uint64())):
+            nr += 1
+        return nr
+
+    def harness(self, function, n, arg=None, flags=0, raw=None, corrected=None, dirty=None):
+        """Calls function(i, arg) of a shared library n times, and counts each call.
+
+        raw and corrected: buffers for (events + 1) * n values of 64 bits, dirty: for n
+        bytes, such as array.array or numpy's; without them memory is allocated."""
+        size = (self._nr() + 1) * n
+        raw, corrected = _buffer(raw, size, c_uint64), _buffer(corrected, size, c_uint64)
+        dirty = _buffer(dirty, n, c_uint8)
+        call = _Call(ctypes.cast(function, c_void_p), arg)
+        vectors = _Vectors(raw=ctypes.addressof(raw), corrected=ctypes.addressof(corrected),
+                           dirty=ctypes.addressof(dirty))
+        _check(_harness(self._regions, ctypes.cast(_lib.vpmc_harness_nothing, c_void_p),
+                        ctypes.cast(_lib.vpmc_harness_around, c_void_p), byref(call), n, flags, byref(vectors)),
+               "harness")
+        return Vectors(n, vectors, raw, corrected, dirty)

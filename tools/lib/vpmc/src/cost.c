@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * What begin and end of a region count themselves.
+ *
+ * Copyright (C) 2026 vpmc developers
+ *
+ * It is what empty regions count: the least of many that were not disturbed. While
+ * it is measured the costs that are known already are taken out, as from any region.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "region.h"
+
+#define ROUNDS	100	/* that were not disturbed */
+#define TRIES	10000
+
+/* Nothing but the instructions of a call lies between, here and below. */
+static __attribute__((__noinline__)) void empty(struct vpmc_region *region)
+{
+	vpmc_begin(region);
+	vpmc_end(region);
+}
+
+static __attribute__((__noinline__)) void
+nested(struct vpmc_region *around, struct vpmc_region *within)
+{
+	vpmc_begin(around);
+	vpmc_begin(within);
+	vpmc_end(within);
+	vpmc_end(around);
+}
+
+/* The log anew; @full: so that it has room for one begin, and no more. */
+static void prepare(struct vpmc_regions *regions, bool full)
+{
+	char *at = (char *)regions->log;
+
+	if (full)
+		at = (char *)regions->limit - regions->record_size;
+	regions->head = regions->done = (uint64_t *)at;
+}
+
+/*
+ * The least of @ROUNDS to @cost, which is zero so far. A second region lies in the
+ * first one if there is one; the sample that has ended last is the outer one's.
+ */
+static int least(struct vpmc_regions *regions, struct region *first,
+		 struct region *second, bool full, uint64_t *cost)
+{
+	uint64_t least[MAX_VALUES];
+	unsigned int rounds = 0, tries, i;
+
+	for (tries = 0; tries < TRIES && rounds < ROUNDS; tries++) {
+		prepare(regions, full);
+		if (second)
+			nested(&first->public, &second->public);
+		else
+			empty(&first->public);
+		vpmc_samples_take(regions);
+		if (!regions->sample_is_clean)
+			continue;
+		for (i = 0; i < regions->nr_values; i++)
+			if (!rounds || regions->sample[i] < least[i])
+				least[i] = regions->sample[i];
+		rounds++;
+	}
+	if (!rounds)
+		return -EAGAIN;
+	memcpy(cost, least, regions->nr_values * sizeof(*cost));
+	return 0;
+}
+
+int vpmc_regions_measure(struct vpmc_regions *regions)
+{
+	struct region *first = vpmc_region_new(regions, ""), *second;
+	int err = -ENOMEM;
+
+	second = vpmc_region_new(regions, "");
+	if (first && second)
+		err = vpmc_begin(&first->public);
+	if (!err)
+		err = vpmc_end(&first->public);
+	if (!err)
+		err = least(regions, first, NULL, false, regions->inside);
+	if (!err)
+		err = least(regions, first, second, false, regions->around);
+	if (!err)
+		err = least(regions, first, second, true, regions->full);
+	prepare(regions, false);
+	vpmc_region_free(first);
+	vpmc_region_free(second);
+	return err;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Reading all counters of a set that runs, in few instructions.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef VPMC_COUNT_H
+#define VPMC_COUNT_H
+
+#include "internal.h"
+
+#ifdef __x86_64__
+/*
+ * All counters of a set that runs, from the last one to the first, to @count_[first_]
+ * and on; @bytes_ of counts, at least one. That is vpmc_count() of each, but with the
+ * sign and the sum from memory. No compiler finds the nine instructions without
+ * saving registers, or moves the arguments of a function out of the way.
+ */
+#define count_all(page_, count_, first_, bytes_) do {			\
+	register const struct vpmc_page *at_page __asm__("r9") = (page_); \
+	register uintptr_t at_byte __asm__("r11") = (bytes_);		\
+									\
+	__asm__ __volatile__(						\
+		"1:\n\t"						\
+		"mov %c[slot]-16(%[page],%[at],2), %%ecx\n\t"		\
+		"rdpmc\n\t"						\
+		"shl $32, %%rdx\n\t"					\
+		"or %%rax, %%rdx\n\t"					\
+		"xor %c[sign](%[page]), %%rdx\n\t"			\
+		"add %c[base]-16(%[page],%[at],2), %%rdx\n\t"		\
+		"mov %%rdx, 8*%c[first]-8(%[count],%[at])\n\t"		\
+		"sub $8, %[at]\n\t"					\
+		"jnz 1b"						\
+		: [at] "+r" (at_byte)					\
+		: [page] "r" (at_page), [count] "S" (count_),		\
+		  [first] "i" (first_),					\
+		  [slot] "i" (offsetof(struct vpmc_page, slot[0].index)), \
+		  [base] "i" (offsetof(struct vpmc_page, slot[0].base)), \
+		  [sign] "i" (offsetof(struct vpmc_page, sign))		\
+		: "rax", "rcx", "rdx", "cc", "memory");			\
+} while (0)
+#else
+#define count_all(page_, count_, first_, bytes_) do {			\
+	uintptr_t at_count;						\
+									\
+	for (at_count = 0; at_count < (bytes_) / 8; at_count++)		\
+		(count_)[(first_) + at_count] =				\
+			vpmc_count(page_, &(page_)->slot[at_count]);	\
+} while (0)
+#endif
+
+#endif /* VPMC_COUNT_H */

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Where a region begins and ends: a record in the thread's log.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "count.h"
+#include "region.h"
+
+#define ALWAYS_INLINE	inline __attribute__((__always_inline__))
+#define SLOWLY		__attribute__((__noinline__, __cold__))
+
+#ifdef __x86_64__
+#define lfence()	__asm__ __volatile__("lfence" : : : "memory")
+#else
+/* not each processor of 32 bits has LFENCE */
+#define lfence()	__asm__ __volatile__("lock; addl $0, (%%esp)" : : : "memory", "cc")
+#endif
+
+/*
+ * A set that runs, by RDPMC, as one snapshot; what is where a record's mark and
+ * values are. False if it was disturbed, or cannot be read so.
+ */
+static ALWAYS_INLINE bool take(const struct vpmc_regions *regions, uint64_t *at,
+			       unsigned int flags)
+{
+	const struct vpmc_page *page = regions->page;
+	uint64_t running = regions->running, present;
+
+	if (flags & VPMC_REGIONS_LFENCE)
+		lfence();
+	/* kept in memory: RDPMC and RDTSC leave few registers */
+	at[WORD_MARK] = *(const volatile __u64 *)&page->generation;
+	vpmc_barrier();
+	__builtin_memcpy(&present, &page->state, sizeof(present));
+	if (unlikely(present != running))
+		return false;
+	if (flags & VPMC_REGIONS_TWICE) {
+		at[WORD_VALUES] = page->tsc_base + vpmc_rdtsc();
+		count_all(page, at, WORD_COUNTS, running >> 29);
+	}
+	at[WORD_VALUES] = page->tsc_base + vpmc_rdtsc();
+	count_all(page, at, WORD_COUNTS, running >> 29);
+	if (flags & VPMC_REGIONS_LFENCE)
+		lfence();
+	vpmc_barrier();
+	return *(const volatile __u64 *)&page->generation == at[WORD_MARK];
+}
+
+/* The same by a system call, of a set in any state. 0 or -errno. */
+static int take_by_call(struct vpmc_regions *regions, uint64_t *at,
+			unsigned int *state)
+{
+	struct vpmc_read sums;
+	unsigned int i;
+	int err = vpmc_read_sums(regions->v, 0, &sums);
+
+	if (err)
+		return err;
+	*state = sums.nr_counters == regions->nr ? sums.state : 0;
+	at[WORD_MARK] = MARK_BY_CALL |
+			*(const volatile __u64 *)&regions->page->generation;
+	at[WORD_VALUES] = sums.ticks;
+	for (i = 0; i < regions->nr; i++)
+		at[WORD_COUNTS + i] = sums.sum[i];
+	return 0;
+}
+
+/* Is this the thread whose regions they are? */
+static int check_thread(const struct vpmc_regions *regions)
+{
+	if (!regions->v)
+		return -EPERM;
+	if (vpmc_fd(regions->v) < 0)
+		return -ESRCH;
+	/* a thread can have the address of one that has ended */
+	if (regions->owner != thread_pointer() ||
+	    regions->tid != (uint32_t)gettid())
+		return -EPERM;
+	return 0;
+}
+
+/*
+ * Was the read just disturbed? Then it is done again from its beginning: behind a
+ * read that succeeds there are the same instructions each time.
+ */
+static bool may_try_again(struct vpmc_regions *regions)
+{
+	uint64_t present;
+
+	__builtin_memcpy(&present, &regions->page->state, sizeof(present));
+	if (present != regions->running)
+		return false;
+	if (regions->tried_at != regions->head) {
+		regions->tried_at = regions->head;
+		regions->tries = 0;
+	}
+	return ++regions->tries < VPMC_READ_TRIES;
+}
+
+/* The head moves last: until then nobody takes the record for one. */
+static ALWAYS_INLINE void append(struct vpmc_regions *regions, uint64_t *at,
+				 struct region *region)
+{
+	at[WORD_REGION] = (uintptr_t)region;
+	vpmc_barrier();
+	regions->head = (uint64_t *)((char *)regions->head + regions->record_size);
+	vpmc_barrier();
+}
+
+/* Another order of these two is an instruction more. */
+static ALWAYS_INLINE void append_begin(struct vpmc_regions *regions,
+				       uint64_t *at, struct region *region)
+{
+	append(regions, at, region);
+	*regions->top = region;
+	vpmc_barrier();
+	regions->top++;
+}
+
+static ALWAYS_INLINE void append_end(struct vpmc_regions *regions, uint64_t *at)
+{
+	append(regions, at, NULL);
+	regions->top--;
+}
+
+static SLOWLY int begin_slowly(struct region *region)
+{
+	struct vpmc_regions *regions = region->regions;
+	unsigned int state;
+	int err = check_thread(regions);
+
+	if (err)
+		return err;
+	if (regions->top == regions->deepest)
+		return -ENOSPC;
+	if (regions->head >= regions->limit) {
+		vpmc_samples_flush(regions, true);
+		return region->public.begin(&region->public);
+	}
+	if (may_try_again(regions))
+		return region->public.begin(&region->public);
+	err = take_by_call(regions, regions->head, &state);
+	if (err)
+		return err;
+	if (state != VPMC_STATE_RUNNING)
+		return -ENODATA;
+	append_begin(regions, regions->head, region);
+	return 0;
+}
+
+static SLOWLY int end_slowly(struct region *region)
+{
+	struct vpmc_regions *regions = region->regions;
+	struct region **begun = regions->top;
+	unsigned int state;
+	int err = check_thread(regions);
+
+	if (err)
+		return err;
+	if (begun[-1] != region) {
+		while (*--begun)
+			if (*begun == region)
+				return -EBUSY;
+		return -ENOENT;
+	}
+	if (may_try_again(regions))
+		return region->public.end(&region->public);
+	err = take_by_call(regions, regions->head, &state);
+	if (err)
+		return err;
+	append_end(regions, regions->head);
+	return 0;
+}
+
+/* An end always has room: there is some for each that may begin below the limit. */
+static ALWAYS_INLINE int begin(struct vpmc_region *public, unsigned int flags)
+{
+	struct region *region = (struct region *)public;
+	struct vpmc_regions *regions = region->regions;
+	uint64_t *at = regions->head;
+
+	if (unlikely(regions->owner != thread_pointer()) ||
+	    unlikely(at >= regions->limit) ||
+	    unlikely(regions->top == regions->deepest) ||
+	    unlikely(!take(regions, at, flags)))
+		return begin_slowly(region);
+	append_begin(regions, at, region);
+	return 0;
+}
+
+static ALWAYS_INLINE int end(struct vpmc_region *public, unsigned int flags)
+{
+	struct region *region = (struct region *)public;
+	struct vpmc_regions *regions = region->regions;
+	uint64_t *at = regions->head;
+
+	if (unlikely(regions->owner != thread_pointer()) ||
+	    unlikely(regions->top[-1] != region) ||
+	    unlikely(!take(regions, at, flags)))
+		return end_slowly(region);
+	append_end(regions, at);
+	return 0;
+}
+
+static int begin_plain(struct vpmc_region *region)
+{
+	return begin(region, 0);
+}
+
+static int end_plain(struct vpmc_region *region)
+{
+	return end(region, 0);
+}
+
+static int begin_lfence(struct vpmc_region *region)
+{
+	return begin(region, VPMC_REGIONS_LFENCE);
+}
+
+static int end_lfence(struct vpmc_region *region)
+{
+	return end(region, VPMC_REGIONS_LFENCE);
+}
+
+static int begin_twice(struct vpmc_region *region)
+{
+	return begin(region, VPMC_REGIONS_TWICE);
+}
+
+static int end_twice(struct vpmc_region *region)
+{
+	return end(region, VPMC_REGIONS_TWICE);
+}
+
+void vpmc_region_functions(struct vpmc_region *region, unsigned int flags)
+{
+	region->begin = flags & VPMC_REGIONS_LFENCE ? begin_lfence :
+			flags & VPMC_REGIONS_TWICE ? begin_twice : begin_plain;
+	region->end = flags & VPMC_REGIONS_LFENCE ? end_lfence :
+		      flags & VPMC_REGIONS_TWICE ? end_twice : end_plain;
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * What is known of all threads' regions, as text or JSON; at exit, too.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "region.h"
+#include "report.h"
+#include "write.h"
+
+/* The first of some variables that is a number; false: none is. */
+static bool number_of(const char *const *names, unsigned long long *value)
+{
+	const char *text;
+	char *end;
+
+	for (; *names; names++) {
+		text = getenv(*names);
+		if (!text || *text < '0' || *text > '9')
+			continue;
+		*value = strtoull(text, &end, 10);
+		if (!*end)
+			return true;
+	}
+	return false;
+}
+
+static bool rank_of(unsigned long long *rank)
+{
+	static const char *const names[] = {
+		"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID",
+		NULL
+	};
+
+	return number_of(names, rank);
+}
+
+static bool ranks_of(unsigned long long *ranks)
+{
+	static const char *const names[] = {
+		"OMPI_COMM_WORLD_SIZE", "PMIX_SIZE", "PMI_SIZE", "SLURM_NTASKS",
+		NULL
+	};
+
+	return number_of(names, ranks);
+}
+
+static void write_command(struct writer *w)
+{
+	char text[4096];
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1), at;
+
+	if (fd >= 0)
+		close(fd);
+	json_open(w, "command", '[');
+	for (at = 0; at < length; at += strlen(text + at) + 1) {
+		text[length] = '\0';
+		json_string(w, NULL, text + at);
+	}
+	json_close(w, ']');
+}
+
+static void write_statistics(struct writer *w, const char *key,
+			     const struct vpmc_stats *stats)
+{
+	unsigned int i;
+
+	json_open(w, key, '{');
+	json_number(w, "n", stats->n);
+	json_number(w, "sum", stats->sum);
+	if (stats->n) {
+		json_number(w, "min", stats->min);
+		json_number(w, "median", vpmc_stats_quantile(stats, 0.5));
+		json_real(w, "mean", vpmc_stats_mean(stats));
+		json_number(w, "max", stats->max);
+		json_real(w, "deviation", vpmc_stats_deviation(stats));
+		json_open(w, "histogram", '[');
+		for (i = 0; i < VPMC_STATS_BUCKETS; i++) {
+			if (!stats->bucket[i])
+				continue;
+			json_open(w, NULL, '[');
+			json_number(w, NULL, vpmc_stats_low(i));
+			json_number(w, NULL, stats->bucket[i]);
+			json_close(w, ']');
+		}
+		json_close(w, ']');
+	}
+	json_close(w, '}');
+}
+
+static void write_value(struct writer *w, const struct region *region,
+			unsigned int i, const char *key)
+{
+	char buffer[VPMC_NAME_SIZE];
+	uint64_t select;
+
+	json_open(w, key, '{');
+	if (i)
+		json_string(w, "event", vpmc_regions_event(region->regions,
+							   i - 1, buffer, &select));
+	write_statistics(w, "inclusive", &region->stats[2 * i]);
+	write_statistics(w, "exclusive", &region->stats[2 * i + 1]);
+	json_number(w, "dirty_inclusive", region->dirty_sum[VPMC_INCLUSIVE][i]);
+	json_number(w, "dirty_exclusive", region->dirty_sum[VPMC_EXCLUSIVE][i]);
+	json_close(w, '}');
+}
+
+static uint64_t run_time_ns(const struct region *region, unsigned int which)
+{
+	uint64_t ticks = region->stats[which].sum + region->dirty_sum[which][0];
+	uint64_t khz = region->regions->info.tsc_khz;
+
+	/* in two parts: a product of 64 bits would not do */
+	return ticks / khz * 1000000 + ticks % khz * 1000000 / khz;
+}
+
+static void write_region(struct writer *w, const struct region *region)
+{
+	unsigned int i;
+
+	json_open(w, NULL, '{');
+	json_string(w, "name", region->name);
+	json_number(w, "calls", region->stats[0].n + region->dirty);
+	json_number(w, "dirty", region->dirty);
+	json_number(w, "unfinished", region->unfinished);
+	if (region->regions->info.tsc_khz) {
+		json_open(w, "run_time_ns", '{');
+		json_number(w, "inclusive", run_time_ns(region, VPMC_INCLUSIVE));
+		json_number(w, "exclusive", run_time_ns(region, VPMC_EXCLUSIVE));
+		json_close(w, '}');
+	}
+	write_value(w, region, 0, "run_time_ticks");
+	json_open(w, "values", '[');
+	for (i = 1; i < region->regions->nr_values; i++)
+		write_value(w, region, i, NULL);
+	json_close(w, ']');
+	json_close(w, '}');
+}
+
+static void write_cost(struct writer *w, const char *key,
+		       const struct vpmc_regions *regions, unsigned int i)
+{
+	json_open(w, key, '{');
+	json_number(w, "inside", regions->inside[i]);
+	json_number(w, "around", regions->around[i]);
+	json_close(w, '}');
+}
+
+static const char *serialise(const struct vpmc_regions *regions)
+{
+	if (regions->flags & VPMC_REGIONS_LFENCE)
+		return "lfence";
+	return regions->flags & VPMC_REGIONS_TWICE ? "twice" : "none";
+}
+
+static void write_thread(struct writer *w, const struct vpmc_regions *regions)
+{
+	const struct region *region;
+	char buffer[VPMC_NAME_SIZE];
+	uint64_t select;
+	unsigned int i;
+
+	json_open(w, NULL, '{');
+	json_number(w, "tid", regions->tid);
+	json_string(w, "name", regions->comm);
+	json_number(w, "tsc_khz", regions->info.tsc_khz);
+	json_open(w, "events", '[');
+	for (i = 0; i < regions->nr; i++) {
+		json_open(w, NULL, '{');
+		json_string(w, "event",
+			    vpmc_regions_event(regions, i, buffer, &select));
+		json_number(w, "select", select);
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+	json_string(w, "serialise", serialise(regions));
+	json_open(w, "cost", '{');
+	write_cost(w, "run_time_ticks", regions, 0);
+	json_open(w, "events", '[');
+	for (i = 1; i < regions->nr_values; i++)
+		write_cost(w, NULL, regions, i);
+	json_close(w, ']');
+	json_close(w, '}');
+	json_open(w, "regions", '[');
+	for (region = regions->first; region; region = region->next)
+		write_region(w, region);
+	json_close(w, ']');
+	json_close(w, '}');
+}
+
+static void write_json(struct writer *w, struct vpmc_regions *all)
+{
+	unsigned long long number;
+
+	json_open(w, NULL, '{');
+	json_number(w, "version", 1);
+	json_string(w, "kind", "regions");
+	write_command(w);
+	json_number(w, "pid", getpid());
+	if (rank_of(&number))
+		json_number(w, "rank", number);
+	if (ranks_of(&number))
+		json_number(w, "ranks", number);
+	json_real(w, "median_error", 1.0 / (2 * VPMC_STATS_SUB));
+	json_open(w, "threads", '[');
+	for (; all; all = all->next) {
+		pthread_mutex_lock(&all->lock);
+		write_thread(w, all);
+		pthread_mutex_unlock(&all->lock);
+	}
+	json_close(w, ']');
+	json_close(w, '}');
+	put(w, "\n");
+}
+
+EXPORT int vpmc_report(int fd, unsigned int format)
+{
+	struct vpmc_regions *all, *regions;
+	struct writer w;
+	int err;
+
+	if (format > VPMC_REPORT_JSON)
+		return -EINVAL;
+	err = writer_open(&w);
+	if (err)
+		return err;
+	all = vpmc_regions_lock();
+	for (regions = all; regions; regions = regions->next)
+		vpmc_samples_settle(regions);
+	if (format == VPMC_REPORT_JSON)
+		write_json(&w, all);
+	else
+		vpmc_report_text(&w, all);
+	vpmc_regions_unlock();
+	return writer_close(&w, fd);
+}
+
+/* @pattern with the process for %p and the rank for %r, in memory of its own */
+static char *file_name(const char *pattern)
+{
+	unsigned long long rank = 0;
+	struct writer w;
+	const char *at;
+
+	if (writer_open(&w))
+		return NULL;
+	rank_of(&rank);
+	for (at = pattern; *at; at++)
+		if (at[0] == '%' && at[1] == 'p')
+			put(&w, "%d", getpid()), at++;
+		else if (at[0] == '%' && at[1] == 'r')
+			put(&w, "%llu", rank), at++;
+		else
+			put(&w, "%c", *at);
+	fclose(w.file);
+	return w.text;
+}
+
+/* The file gets its name when it is whole; what is no file is written as it is. */
+static int write_file(const char *name, unsigned int format)
+{
+	struct stat there;
+	char *beside = NULL;
+	int err, fd;
+
+	if (!strcmp(name, "-"))
+		return vpmc_report(STDERR_FILENO, format);
+	if (stat(name, &there) || S_ISREG(there.st_mode)) {
+		if (asprintf(&beside, "%s.%d", name, getpid()) < 0)
+			return -ENOMEM;
+	}
+	fd = open(beside ? beside : name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+		  0666);
+	err = fd < 0 ? -errno : vpmc_report(fd, format);
+	if (fd >= 0 && close(fd) && !err)
+		err = -errno;
+	if (beside && !err && rename(beside, name))
+		err = -errno;
+	if (beside && fd >= 0 && err)
+		unlink(beside);
+	free(beside);
+	return err;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), of_end = strlen(end);
+
+	return length >= of_end && !strcmp(text + length - of_end, end);
+}
+
+/* The only thing that the library ever prints, and only if the report fails. */
+void vpmc_report_at_exit(void)
+{
+	const char *pattern = secure_getenv("VPMC_REPORT");
+	bool any = vpmc_regions_lock();
+	char *name, buffer[128];
+	int err = -ENOMEM;
+
+	vpmc_regions_unlock();
+	if (!any || !pattern || !*pattern)
+		return;
+	name = file_name(pattern);
+	if (name)
+		err = write_file(name, ends_with(name, ".json") ?
+				 VPMC_REPORT_JSON : VPMC_REPORT_TEXT);
+	if (err)
+		dprintf(STDERR_FILENO,
+			"vpmc: VPMC_REPORT=%s: the report about regions cannot be written: %s; name another file\n",
+			pattern, strerror_r(-err, buffer, sizeof(buffer)));
+	free(name);
+}

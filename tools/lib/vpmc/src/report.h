@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The report about regions as text.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef VPMC_REPORT_PRIVATE_H
+#define VPMC_REPORT_PRIVATE_H
+
+struct vpmc_regions;
+struct writer;
+
+/* Writes what VPMC_REPORT asks for. */
+void vpmc_report_at_exit(void);
+
+/* Those of all threads; under their lock. */
+void vpmc_report_text(struct writer *w, struct vpmc_regions *all);
+
+#endif /* VPMC_REPORT_PRIVATE_H */

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The report about regions as text: a table for each thread.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <string.h>
+
+#include "region.h"
+#include "report.h"
+#include "write.h"
+
+static const char *value_name(const struct vpmc_regions *regions, unsigned int i,
+			      char buffer[VPMC_NAME_SIZE])
+{
+	uint64_t select;
+
+	return i ? vpmc_regions_event(regions, i - 1, buffer, &select) :
+		   "run time/ticks";
+}
+
+static int widest(const struct vpmc_regions *regions)
+{
+	char buffer[VPMC_NAME_SIZE];
+	size_t width = 0, length;
+	unsigned int i;
+
+	for (i = 0; i < regions->nr_values; i++) {
+		length = strlen(value_name(regions, i, buffer));
+		width = length > width ? length : width;
+	}
+	return width;
+}
+
+static void write_line(struct writer *w, const struct vpmc_stats *stats)
+{
+	if (!stats->n) {
+		put(w, "%16s\n", "-");
+		return;
+	}
+	put(w, "%16llu %14llu %14llu %16.2f %14llu %12.2f\n",
+	    (unsigned long long)stats->sum, (unsigned long long)stats->min,
+	    (unsigned long long)vpmc_stats_quantile(stats, 0.5),
+	    vpmc_stats_mean(stats), (unsigned long long)stats->max,
+	    vpmc_stats_deviation(stats));
+}
+
+static void write_region(struct writer *w, const struct region *region, int width)
+{
+	const struct vpmc_regions *regions = region->regions;
+	char buffer[VPMC_NAME_SIZE];
+	unsigned int i;
+
+	put(w, "%s: %llu calls", region->name,
+	    (unsigned long long)(region->stats[0].n + region->dirty));
+	if (region->dirty)
+		put(w, ", %llu of them dirty",
+		    (unsigned long long)region->dirty);
+	if (region->unfinished)
+		put(w, ", %llu unfinished",
+		    (unsigned long long)region->unfinished);
+	put(w, "\n");
+	for (i = 0; i < regions->nr_values; i++) {
+		const struct vpmc_stats *stats = &region->stats[2 * i];
+
+		put(w, "  %-*s inclusive ", width, value_name(regions, i, buffer));
+		write_line(w, &stats[VPMC_INCLUSIVE]);
+		if (stats[VPMC_INCLUSIVE].sum != stats[VPMC_EXCLUSIVE].sum) {
+			put(w, "  %-*s exclusive ", width, "");
+			write_line(w, &stats[VPMC_EXCLUSIVE]);
+		}
+		if (region->dirty)
+			put(w, "  %-*s dirty     %16llu\n", width, "",
+			    (unsigned long long)
+			    region->dirty_sum[VPMC_INCLUSIVE][i]);
+	}
+}
+
+static void write_thread(struct writer *w, const struct vpmc_regions *regions)
+{
+	int width = widest(regions);
+	const struct region *region;
+	char buffer[VPMC_NAME_SIZE];
+	unsigned int i;
+
+	put(w, "thread %u (%s): begin and end count", regions->tid, regions->comm);
+	for (i = 0; i < regions->nr_values; i++)
+		put(w, "%s %llu+%llu %s", i ? "," : "",
+		    (unsigned long long)regions->inside[i],
+		    (unsigned long long)(regions->around[i] - regions->inside[i]),
+		    value_name(regions, i, buffer));
+	put(w, "; it is taken out\n  %-*s           %16s %14s %14s %16s %14s %12s\n",
+	    width, "", "sum", "min", "median", "mean", "max", "deviation");
+	for (region = regions->first; region; region = region->next)
+		write_region(w, region, width);
+}
+
+void vpmc_report_text(struct writer *w, struct vpmc_regions *all)
+{
+	for (; all; all = all->next) {
+		pthread_mutex_lock(&all->lock);
+		write_thread(w, all);
+		pthread_mutex_unlock(&all->lock);
+	}
+}

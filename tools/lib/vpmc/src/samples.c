@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * From records of begin and end to samples, and to the statistics of regions.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <string.h>
+
+#include "region.h"
+
+static void push(struct vpmc_regions *regions, const uint64_t *at)
+{
+	struct frame *frame = &regions->frame[regions->depth++];
+	size_t size = regions->nr_values * sizeof(uint64_t);
+
+	frame->region = (struct region *)at[WORD_REGION];
+	frame->region->unfinished++;
+	frame->mark = at[WORD_MARK];
+	frame->pairs = 0;
+	memcpy(frame->begin, at + WORD_VALUES, size);
+	memset(frame->children, 0, size);
+	memcpy(frame->flushed, regions->flushed, size);
+}
+
+static uint64_t difference(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static void add_sample(struct region *region, unsigned int value, bool is_clean,
+		       uint64_t inclusive, uint64_t exclusive)
+{
+	if (is_clean) {
+		vpmc_stats_add(&region->stats[2 * value], inclusive);
+		vpmc_stats_add(&region->stats[2 * value + 1], exclusive);
+	} else {
+		region->dirty_sum[VPMC_INCLUSIVE][value] += inclusive;
+		region->dirty_sum[VPMC_EXCLUSIVE][value] += exclusive;
+	}
+}
+
+/*
+ * A value without what begin and end have counted: those of this region, of all
+ * within, and what emptied the log meanwhile.
+ */
+static uint64_t own_value(const struct vpmc_regions *regions,
+			  const struct frame *frame, const uint64_t *end,
+			  unsigned int i)
+{
+	uint64_t cost = regions->inside[i] + frame->pairs * regions->around[i] +
+			regions->flushed[i] - frame->flushed[i];
+
+	return difference(difference(end[i], frame->begin[i]), cost);
+}
+
+static void pop(struct vpmc_regions *regions, const uint64_t *at)
+{
+	struct frame *frame = &regions->frame[--regions->depth];
+	struct frame *around = regions->depth ? frame - 1 : NULL;
+	const uint64_t *end = at + WORD_VALUES;
+	struct region *region = frame->region;
+	bool is_clean = frame->mark == at[WORD_MARK];
+	uint64_t inclusive;
+	unsigned int i;
+
+	/* sums that were cleared */
+	for (i = 0; i < regions->nr_values; i++)
+		is_clean &= end[i] >= frame->begin[i];
+	for (i = 0; i < regions->nr_values; i++) {
+		inclusive = own_value(regions, frame, end, i);
+		regions->sample[i] = inclusive;
+		if (around)
+			around->children[i] += inclusive;
+		add_sample(region, i, is_clean, inclusive,
+			   difference(inclusive, frame->children[i]));
+	}
+	if (around)
+		around->pairs += frame->pairs + 1;
+	regions->sample_is_clean = is_clean;
+	region->unfinished--;
+	region->dirty += !is_clean;
+}
+
+void vpmc_samples_take(struct vpmc_regions *regions)
+{
+	uint64_t *head = *(uint64_t *volatile *)&regions->head, *at;
+
+	vpmc_barrier();
+	for (at = regions->done; at < head;
+	     at = (uint64_t *)((char *)at + regions->record_size))
+		if (at[WORD_REGION])
+			push(regions, at);
+		else
+			pop(regions, at);
+	regions->done = at;
+}
+
+static bool read_values(const struct vpmc_regions *regions, uint64_t *value)
+{
+	return vpmc_read(regions->v, value + 1, regions->nr, value) ==
+	       (int)regions->nr;
+}
+
+/*
+ * Behind the second read there are the same instructions each time, so that their
+ * number can be known.
+ */
+void vpmc_samples_flush(struct vpmc_regions *regions, bool full)
+{
+	uint64_t before[MAX_VALUES], after[MAX_VALUES];
+	bool good = read_values(regions, before);
+	unsigned int i;
+
+	pthread_mutex_lock(&regions->lock);
+	vpmc_samples_take(regions);
+	regions->head = regions->done = regions->log;
+	pthread_mutex_unlock(&regions->lock);
+	if (!good || !read_values(regions, after))
+		return;
+	for (i = 0; i < regions->nr_values; i++)
+		regions->flushed[i] += after[i] - before[i] +
+				       (full ? regions->full[i] : 0);
+}
+
+void vpmc_samples_settle(struct vpmc_regions *regions)
+{
+	if (regions->v && regions->owner == thread_pointer()) {
+		vpmc_samples_flush(regions, false);
+		return;
+	}
+	pthread_mutex_lock(&regions->lock);
+	vpmc_samples_take(regions);
+	pthread_mutex_unlock(&regions->lock);
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Statistics of many values: moments, and a histogram whose buckets grow with the
+ * values.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "internal.h"
+
+#define SUB_BITS	5	/* of VPMC_STATS_SUB */
+
+static unsigned int bucket_of(uint64_t value)
+{
+	unsigned int shift;
+
+	if (value < VPMC_STATS_SUB)
+		return value;
+	shift = 63 - __builtin_clzll(value) - SUB_BITS;
+	return (shift << SUB_BITS) + (value >> shift);
+}
+
+static unsigned int shift_of(unsigned int bucket)
+{
+	return bucket < 2 * VPMC_STATS_SUB ? 0 : (bucket >> SUB_BITS) - 1;
+}
+
+EXPORT uint64_t vpmc_stats_low(unsigned int i)
+{
+	unsigned int shift = shift_of(i);
+
+	return (uint64_t)(i - (shift << SUB_BITS)) << shift;
+}
+
+/*
+ * Measured from the first value, which is near the others, the sums are small
+ * numbers: equal values have a deviation of exactly 0.
+ */
+EXPORT void vpmc_stats_add(struct vpmc_stats *stats, uint64_t value)
+{
+	long double offset;
+
+	if (!stats->n++)
+		stats->first = stats->min = stats->max = value;
+	if (value < stats->min)
+		stats->min = value;
+	if (value > stats->max)
+		stats->max = value;
+	offset = value >= stats->first ? (long double)(value - stats->first) :
+					-(long double)(stats->first - value);
+	stats->sum += value;
+	stats->offsets += offset;
+	stats->squares += offset * offset;
+	stats->bucket[bucket_of(value)]++;
+}
+
+EXPORT double vpmc_stats_mean(const struct vpmc_stats *stats)
+{
+	return stats->n ? stats->first + stats->offsets / stats->n : 0;
+}
+
+EXPORT double vpmc_stats_deviation(const struct vpmc_stats *stats)
+{
+	long double mean, variance;
+
+	if (!stats->n)
+		return 0;
+	mean = stats->offsets / stats->n;
+	variance = stats->squares / stats->n - mean * mean;
+	/* below 0 by rounding alone */
+	return variance > 0 ? __builtin_sqrtl(variance) : 0;
+}
+
+EXPORT uint64_t vpmc_stats_quantile(const struct vpmc_stats *stats, double part)
+{
+	uint64_t rank, seen = 0, value;
+	unsigned int i;
+
+	if (!stats->n || part <= 0)
+		return stats->min;
+	if (part >= 1)
+		return stats->max;
+	/* the least rank that has this part of all at or below it */
+	rank = part * stats->n;
+	if (!rank || rank < part * stats->n)
+		rank++;
+	for (i = 0; seen + stats->bucket[i] < rank; i++)
+		seen += stats->bucket[i];
+	value = vpmc_stats_low(i) + (((1ULL << shift_of(i)) - 1) >> 1);
+	if (value < stats->min)
+		return stats->min;
+	return value > stats->max ? stats->max : value;
+}

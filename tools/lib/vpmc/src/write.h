@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Writing a report: text in memory, and JSON's strings and commas.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef VPMC_WRITE_H
+#define VPMC_WRITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* @comma: something stands before, in the innermost object or array. */
+struct writer {
+	FILE *file;
+	char *text;
+	size_t length;
+	bool comma;
+};
+
+/* 0 or -ENOMEM */
+int writer_open(struct writer *w);
+
+/* Writes all to @fd and gives the memory back. 0 or -errno. */
+int writer_close(struct writer *w, int fd);
+
+__attribute__((__format__(__printf__, 2, 3)))
+void put(struct writer *w, const char *format, ...);
+
+/* An object's or an array's beginning and end; @key: or NULL, in an array. */
+void json_open(struct writer *w, const char *key, char bracket);
+void json_close(struct writer *w, char bracket);
+
+void json_string(struct writer *w, const char *key, const char *value);
+void json_number(struct writer *w, const char *key, unsigned long long value);
+void json_real(struct writer *w, const char *key, double value);
+
+#endif /* VPMC_WRITE_H */

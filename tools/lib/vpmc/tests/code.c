@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Code of a known number of instructions, for the test of the Python module, and the
+ * same counted from C: what both say must be equal.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <vpmc.h>
+
+/* A constant and two instructions for each turn; the return is the baseline's, too. */
+void turns(unsigned long i, void *arg);
+__asm__(".text\n.globl turns\n.type turns, @function\nturns:\n"
+	"	lea 1(%rdi), %rcx\n1:	dec %rcx\n	jnz 1b\n	ret\n");
+
+int count_turns(unsigned long n, uint64_t *corrected, uint8_t *dirty);
+int count_turns(unsigned long n, uint64_t *corrected, uint8_t *dirty)
+{
+	struct vpmc_vectors vectors = { .corrected = corrected, .dirty = dirty };
+	struct vpmc_harness_call call = { turns, NULL };
+	struct vpmc_regions *regions;
+	int err = vpmc_regions_open(&regions, "instructions,branches", 0, NULL);
+
+	if (!err)
+		err = vpmc_harness(regions, vpmc_harness_nothing,
+				   vpmc_harness_around, &call, n, 0, &vectors);
+	if (!err)
+		err = vpmc_regions_close(regions);
+	return err;
+}

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The Python module in a guest: its numbers are C's; usage: python_test.py CODE.so"""
+
+import array
+import ctypes
+import io
+import os
+import sys
+
+import vpmc
+
+N = 200
+# the code calls the library, too
+ctypes.CDLL(os.environ["VPMC_LIBRARY"], ctypes.RTLD_GLOBAL)
+code = ctypes.CDLL(sys.argv[1])
+failed = 0
+
+
+def check(name, good):
+    global failed
+    failed += not good
+    print(("ok - " if good else "not ok - ") + name)
+
+
+def error_of(function, *arguments):
+    try:
+        function(*arguments)
+    except vpmc.Error as error:
+        return error.errno, str(error)
+    return None
+
+
+check("the version", vpmc.version().count(".") == 2)
+
+# the same function, counted by C
+by_c, c_dirty = (ctypes.c_uint64 * (3 * N))(), (ctypes.c_uint8 * N)()
+check("C counts it", code.count_turns(ctypes.c_ulong(N), by_c, c_dirty) == 0)
+
+with vpmc.Regions("instructions,branches") as regions:
+    corrected = array.array("Q", bytes(8 * 3 * N))
+    vectors = regions.harness(code.turns, N, corrected=corrected)
+    clean = [i for i in range(N) if not vectors.dirty[i]]
+    check("most runs are clean", len(clean) > N / 2 and vectors.nr_dirty == N - len(clean))
+    known = all(vectors.corrected[0][i] == 1 + 2 * (i + 1) and vectors.corrected[1][i] == i + 1 for i in clean)
+    check("the known vector", known)
+    check("C has the same numbers", all(by_c[k * N + i] == vectors.corrected[k][i]
+                                        for k in (0, 1) for i in clean if not c_dirty[i]))
+    check("they are in the caller's buffer", corrected[clean[-1]] == vectors.corrected[0][clean[-1]])
+    check("raw is more by the cost", all(vectors.raw[0][i] == vectors.corrected[0][i] + vectors.cost[0] for i in clean))
+    text = io.StringIO()
+    vectors.csv(text, ["instructions", "branches"])
+    lines = text.getvalue().splitlines()
+    check("CSV", lines[0] == "run,instructions,branches,ticks,dirty" and len(lines) == N + 1
+          and all(lines[1 + i].startswith(f"{i},{3 + 2 * i},{1 + i},") for i in clean))
+    check("a buffer that is too small", error_of(lambda: regions.harness(code.turns, N, raw=bytearray(8)))
+          == (28, "[Errno 28] buffer: it has room for 1 values, 600 are needed"))
+
+    outer, inner = regions.region("outer"), regions.region("inner")
+    with outer:
+        for _ in range(10):
+            with inner:
+                pass
+    check("regions", inner.count()[0] == 10 and outer.count()[0] == 1 and outer.count()[2] == 0)
+    stats = inner.stats(0)
+    check("statistics", stats.n == 10 - inner.count()[1] and stats.min <= stats.median <= stats.max
+          and sum(n for _, n in stats.histogram) == stats.n and stats.sum == round(stats.mean * stats.n))
+    check("the cost", 0 < regions.cost(0)[0] < regions.cost(0)[1])
+    check("end without begin", error_of(inner.end) == (2, "[Errno 2] inner: end: No such file or directory"))
+    check("no such event", error_of(inner.stats, 2)[0] == 22)
+    check("one set of regions", error_of(vpmc.Regions, "branches")[0] == 17)
+
+check("the library's sentence", "instrctions: " in error_of(vpmc.Counters, "instrctions")[1]
+      and "instructions" in error_of(vpmc.Counters, "instrctions")[1])
+counters = vpmc.Counters("instructions,branches")
+before, ticks = counters.read()
+after, later = counters.read()
+check("reads", counters.names == ["instructions", "branches"] and ticks < later
+      and all(a < b for a, b in zip(before, after)))
+counters.close()
+sys.exit(failed != 0)

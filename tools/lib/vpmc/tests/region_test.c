@@ -1,0 +1,582 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Regions: exact counts of nested ones, costs taken out, what disturbs a sample, and
+ * each error. The emulator counts exactly, so nothing here is approximate.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <sys/prctl.h>
+
+#include <pmu-trigger.h>
+
+#include "lib_test.h"
+
+#define RDPMC_FILE	"/sys/bus/event_source/devices/cpu/rdpmc"
+#define EVENTS		"instructions,branches"
+
+/* Three loops, to see in which one the trigger has fired. */
+void loop_outside(uint64_t turns);
+void loop_outer(uint64_t turns);
+void loop_inner(uint64_t turns);
+extern const char loops_end[];
+
+#define LOOP(name) #name ":\n1:\tdec %rdi\n\tjnz 1b\n\tret\n"
+__asm__(".text\n.globl loop_outside, loop_outer, loop_inner, loops_end\n"
+	LOOP(loop_outside) LOOP(loop_outer) LOOP(loop_inner) "loops_end:\n");
+
+/* The loop, a constant, a call and a return. */
+#define INSTRUCTIONS(turns)	(2 * (uint64_t)(turns) + 3)
+#define BRANCHES(turns)		((uint64_t)(turns) + 2)
+
+FIXTURE(region) {
+	struct vpmc_regions *regions;
+	struct vpmc_region *outer, *inner;
+	struct vpmc_error error;
+};
+
+FIXTURE_VARIANT(region) {
+	unsigned int flags;
+	bool forbidden;
+};
+
+FIXTURE_VARIANT_ADD(region, plain) { .flags = 0 };
+FIXTURE_VARIANT_ADD(region, lfence) { .flags = VPMC_REGIONS_LFENCE };
+FIXTURE_VARIANT_ADD(region, twice) { .flags = VPMC_REGIONS_TWICE };
+FIXTURE_VARIANT_ADD(region, without_rdpmc) { .forbidden = true };
+
+FIXTURE_SETUP(region)
+{
+	write_file(RDPMC_FILE, variant->forbidden ? "0" : "1");
+	ASSERT_EQ(0, vpmc_regions_open(&self->regions, EVENTS, variant->flags,
+				       &self->error)) {
+		TH_LOG("%s", self->error.text);
+	}
+	ASSERT_EQ(0, vpmc_region_get(self->regions, "outer", &self->outer));
+	ASSERT_EQ(0, vpmc_region_get(self->regions, "inner", &self->inner));
+}
+
+FIXTURE_TEARDOWN(region)
+{
+	vpmc_regions_close(self->regions);
+	write_file(RDPMC_FILE, "1");
+}
+
+static __attribute__((__noinline__)) void
+nested(struct vpmc_region *outer, struct vpmc_region *inner)
+{
+	vpmc_begin(outer);
+	loop_outer(500);
+	vpmc_begin(inner);
+	loop_inner(100);
+	vpmc_end(inner);
+	vpmc_begin(inner);
+	loop_inner(100);
+	vpmc_end(inner);
+	loop_outer(20);
+	vpmc_end(outer);
+}
+
+#define EXPECT_VALUE(n_, value_, stats_) do {				\
+	const struct vpmc_stats *s_ = (stats_);				\
+									\
+	ASSERT_NE(NULL, s_);						\
+	EXPECT_EQ(n_, s_->n);						\
+	if (s_->n) {							\
+		EXPECT_EQ(value_, s_->min);				\
+		EXPECT_EQ(value_, s_->max);				\
+		EXPECT_EQ(value_, vpmc_stats_quantile(s_, 0.5));	\
+		EXPECT_EQ((value_) * s_->n, s_->sum);			\
+		EXPECT_EQ(0, vpmc_stats_deviation(s_));			\
+		EXPECT_EQ((double)(value_), vpmc_stats_mean(s_));	\
+	}								\
+} while (0)
+
+#define EXPECT_NESTED(self, clean_outer, clean_inner) do {		\
+	struct vpmc_region *o_ = (self)->outer, *i_ = (self)->inner;	\
+									\
+	EXPECT_VALUE(clean_inner, INSTRUCTIONS(100),			\
+		     vpmc_region_stats(i_, 0, VPMC_INCLUSIVE));		\
+	EXPECT_VALUE(clean_inner, INSTRUCTIONS(100),			\
+		     vpmc_region_stats(i_, 0, VPMC_EXCLUSIVE));		\
+	EXPECT_VALUE(clean_inner, BRANCHES(100),			\
+		     vpmc_region_stats(i_, 1, VPMC_INCLUSIVE));		\
+	EXPECT_VALUE(clean_outer, INSTRUCTIONS(500) + INSTRUCTIONS(20) +	\
+		     2 * INSTRUCTIONS(100),				\
+		     vpmc_region_stats(o_, 0, VPMC_INCLUSIVE));		\
+	EXPECT_VALUE(clean_outer, INSTRUCTIONS(500) + INSTRUCTIONS(20),	\
+		     vpmc_region_stats(o_, 0, VPMC_EXCLUSIVE));		\
+	EXPECT_VALUE(clean_outer, BRANCHES(500) + BRANCHES(20) +		\
+		     2 * BRANCHES(100),					\
+		     vpmc_region_stats(o_, 1, VPMC_INCLUSIVE));		\
+	EXPECT_VALUE(clean_outer, BRANCHES(500) + BRANCHES(20),		\
+		     vpmc_region_stats(o_, 1, VPMC_EXCLUSIVE));		\
+} while (0)
+
+static struct vpmc_region_calls calls_of(struct vpmc_region *region)
+{
+	struct vpmc_region_calls calls;
+
+	vpmc_region_count(region, &calls);
+	return calls;
+}
+
+TEST_F(region, nested)
+{
+	uint64_t inside, around;
+	unsigned int i;
+
+	for (i = 0; i < 1000; i++)
+		nested(self->outer, self->inner);
+	EXPECT_EQ(1000, calls_of(self->outer).calls);
+	EXPECT_EQ(2000, calls_of(self->inner).calls);
+	EXPECT_NESTED(self, 1000 - calls_of(self->outer).dirty,
+		      2000 - calls_of(self->inner).dirty);
+	EXPECT_GT(10, calls_of(self->outer).dirty);
+	EXPECT_EQ(0, vpmc_regions_cost(self->regions, 0, &inside, &around));
+	EXPECT_LT(5, inside);
+	EXPECT_LT(inside, around);
+	EXPECT_EQ(-EINVAL, vpmc_regions_cost(self->regions, 2, &inside, &around));
+	EXPECT_EQ(0, around);
+}
+
+/* The log is emptied within the outer one, many times. */
+static __attribute__((__noinline__)) void
+many(struct vpmc_region *outer, struct vpmc_region *inner)
+{
+	register unsigned int i;
+
+	vpmc_begin(outer);
+	for (i = 20000; i; i--) {
+		vpmc_begin(inner);
+		loop_inner(3);
+		vpmc_end(inner);
+	}
+	vpmc_end(outer);
+}
+
+TEST_F(region, more_than_the_log_holds)
+{
+	const struct vpmc_stats *stats;
+	unsigned int tries = 20;
+
+	do
+		many(self->outer, self->inner);
+	while (!(stats = vpmc_region_stats(self->outer, 0, VPMC_EXCLUSIVE))->n &&
+	       --tries);
+	/* a constant, and two instructions for each turn */
+	EXPECT_VALUE(1, 1 + 2 * 20000, stats);
+	EXPECT_VALUE(1, 1 + 20000 * (2 + INSTRUCTIONS(3)),
+		     vpmc_region_stats(self->outer, 0, VPMC_INCLUSIVE));
+	EXPECT_VALUE(calls_of(self->inner).calls - calls_of(self->inner).dirty,
+		     INSTRUCTIONS(3),
+		     vpmc_region_stats(self->inner, 0, VPMC_INCLUSIVE));
+}
+
+static __attribute__((__noinline__)) void
+recursion(struct vpmc_region *region, unsigned int depth)
+{
+	vpmc_begin(region);
+	loop_inner(10);
+	if (depth)
+		recursion(region, depth - 1);
+	vpmc_end(region);
+}
+
+TEST_F(region, recursion)
+{
+	const struct vpmc_stats *stats;
+
+	recursion(self->inner, 0);
+	stats = vpmc_region_stats(self->inner, 0, VPMC_EXCLUSIVE);
+	recursion(self->inner, 40);
+	stats = vpmc_region_stats(self->inner, 0, VPMC_EXCLUSIVE);
+	EXPECT_EQ(42, calls_of(self->inner).calls);
+	EXPECT_LE(INSTRUCTIONS(10), stats->min);
+	/* the call, and what is saved around it */
+	EXPECT_GE(INSTRUCTIONS(10) + 30, stats->max);
+}
+
+TEST_F(region, errors)
+{
+	struct vpmc_region *more, *region;
+	struct vpmc_regions *again;
+	char name[300];
+	unsigned int i;
+
+	EXPECT_EQ(-ENOENT, vpmc_end(self->outer));
+	EXPECT_EQ(0, vpmc_begin(self->outer));
+	EXPECT_EQ(0, vpmc_begin(self->inner));
+	EXPECT_EQ(-EBUSY, vpmc_end(self->outer));
+	EXPECT_EQ(0, vpmc_end(self->inner));
+	EXPECT_EQ(-ENOENT, vpmc_end(self->inner));
+	EXPECT_EQ(0, vpmc_end(self->outer));
+	for (i = 0; i < VPMC_REGIONS_DEPTH; i++)
+		EXPECT_EQ(0, vpmc_begin(i % 2 ? self->outer : self->inner));
+	EXPECT_EQ(-ENOSPC, vpmc_begin(self->outer));
+	EXPECT_EQ(VPMC_REGIONS_DEPTH / 2, calls_of(self->outer).unfinished);
+	while (i--)
+		EXPECT_EQ(0, vpmc_end(i % 2 ? self->outer : self->inner));
+	EXPECT_EQ(0, calls_of(self->outer).unfinished);
+	EXPECT_EQ(1 + VPMC_REGIONS_DEPTH / 2, calls_of(self->outer).calls);
+
+	EXPECT_EQ(0, vpmc_region_get(self->regions, "inner", &more));
+	EXPECT_EQ(self->inner, more);
+	EXPECT_EQ(-EINVAL, vpmc_region_get(self->regions, "", &more));
+	EXPECT_EQ(NULL, more);
+	memset(name, 'n', sizeof(name));
+	name[256] = '\0';
+	EXPECT_EQ(-EINVAL, vpmc_region_get(self->regions, name, &more));
+	name[255] = '\0';
+	EXPECT_EQ(0, vpmc_region_get(self->regions, name, &more));
+	for (i = 3; i < VPMC_REGIONS_MAX; i++) {
+		snprintf(name, sizeof(name), "number %u", i);
+		EXPECT_EQ(0, vpmc_region_get(self->regions, name, &region));
+	}
+	EXPECT_EQ(-ENOSPC, vpmc_region_get(self->regions, "one more", &more));
+
+	EXPECT_EQ(NULL, vpmc_region_stats(self->outer, 2, VPMC_INCLUSIVE));
+	EXPECT_EQ(NULL, vpmc_region_stats(self->outer, 0, 2));
+	EXPECT_EQ(0, vpmc_region_dirty(self->outer, -2, 0));
+	EXPECT_EQ(-EEXIST, vpmc_regions_open(&again, EVENTS, 0, &self->error));
+	EXPECT_EQ(NULL, again);
+	EXPECT_EQ(-EINVAL, vpmc_regions_open(&again, EVENTS, 3, &self->error));
+	EXPECT_EQ(-EINVAL, vpmc_report(1, 2));
+	/* nothing of that was counted */
+	nested(self->outer, self->inner);
+	EXPECT_EQ(2 + VPMC_REGIONS_DEPTH / 2, calls_of(self->outer).calls);
+	EXPECT_EQ(0, vpmc_begin(self->outer));
+	EXPECT_EQ(-EBUSY, vpmc_regions_close(self->regions));
+	self->regions = NULL;
+}
+
+static void *others_regions(void *arg)
+{
+	FIXTURE_DATA(region) *self = arg;
+	struct vpmc_region *region;
+	struct vpmc_regions *own;
+
+	if (vpmc_begin(self->outer) != -EPERM || vpmc_end(self->inner) != -EPERM ||
+	    vpmc_region_get(self->regions, "new", &region) != -EPERM ||
+	    vpmc_regions_close(self->regions) != -EPERM)
+		return "another thread's regions";
+	if (vpmc_regions_open(&own, NULL, 0, &self->error) != -ENOENT)
+		return "it has no set";
+	if (vpmc_regions_open(&own, "nonsense", 0, &self->error) != -ENOENT)
+		return "no such event";
+	if (vpmc_regions_open(&own, "branches", 0, &self->error) ||
+	    vpmc_region_get(own, "outer", &region) || vpmc_begin(region) ||
+	    vpmc_end(region))
+		return "its own regions";
+	return NULL;
+}
+
+TEST_F(region, another_thread)
+{
+	pthread_t thread;
+	void *wrong;
+
+	ASSERT_EQ(0, vpmc_begin(self->inner));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, others_regions, self));
+	ASSERT_EQ(0, pthread_join(thread, &wrong));
+	EXPECT_EQ(NULL, wrong) {
+		TH_LOG("%s: %s", (char *)wrong, self->error.text);
+	}
+	EXPECT_EQ(0, vpmc_end(self->inner));
+	EXPECT_EQ(1, calls_of(self->inner).calls);
+	EXPECT_EQ(0, calls_of(self->outer).calls);
+}
+
+TEST_F(region, fork)
+{
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(0, vpmc_begin(self->inner));
+	pid = fork();
+	if (!pid) {
+		struct vpmc_regions *own;
+		struct vpmc_region *region;
+
+		if (vpmc_begin(self->outer) != -ESRCH ||
+		    vpmc_end(self->inner) != -ESRCH)
+			_exit(1);
+		if (vpmc_regions_open(&own, "branches", 0, NULL) ||
+		    vpmc_region_get(own, "inner", &region) || vpmc_begin(region) ||
+		    vpmc_end(region) || vpmc_regions_close(own))
+			_exit(2);
+		_exit(0);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, vpmc_end(self->inner));
+	EXPECT_EQ(1, calls_of(self->inner).calls);
+}
+
+/* A set that stands, one that is cleared, one that is gone. */
+TEST_F(region, changed_set)
+{
+	struct vpmc *v = vpmc_regions_handle(self->regions);
+
+	ASSERT_EQ(0, vpmc_begin(self->outer));
+	ASSERT_EQ(0, vpmc_stop(v));
+	EXPECT_EQ(-ENODATA, vpmc_begin(self->inner));
+	ASSERT_EQ(0, vpmc_end(self->outer));
+	EXPECT_EQ(1, calls_of(self->outer).dirty);
+	ASSERT_EQ(0, vpmc_start(v));
+	ASSERT_EQ(0, vpmc_begin(self->outer));
+	ASSERT_EQ(0, vpmc_clear(v, 0));
+	ASSERT_EQ(0, vpmc_end(self->outer));
+	EXPECT_EQ(2, calls_of(self->outer).dirty);
+	/* what was lost is not counted as a huge number */
+	EXPECT_GT(1000000, vpmc_region_dirty(self->outer, 0, VPMC_INCLUSIVE));
+	nested(self->outer, self->inner);
+	EXPECT_EQ(2, calls_of(self->inner).calls);
+	ASSERT_EQ(0, vpmc_program(v, NULL, 0, 0, &self->error));
+	EXPECT_EQ(-ENODATA, vpmc_begin(self->inner));
+}
+
+/* Two programs compete for each CPU, and this one is moved between them. */
+static pid_t compete(unsigned int cpu)
+{
+	pid_t pid = fork();
+	cpu_set_t one;
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	for (;;)
+		loop_outside(1000000);
+}
+
+TEST_F(region, competing_programs)
+{
+	uint64_t inclusive;
+	pid_t pid[4];
+	unsigned int i, rounds = 0;
+
+	for (i = 0; i < 4; i++)
+		pid[i] = compete(i % 2);
+	while (calls_of(self->outer).dirty < 10 && rounds < 1000000) {
+		nested(self->outer, self->inner);
+		rounds++;
+	}
+	for (i = 0; i < 4; i++) {
+		kill(pid[i], SIGKILL);
+		waitpid(pid[i], NULL, 0);
+	}
+	EXPECT_LE(10, calls_of(self->outer).dirty);
+	EXPECT_EQ(rounds, calls_of(self->outer).calls);
+	EXPECT_EQ(2 * rounds, calls_of(self->inner).calls);
+	EXPECT_NESTED(self, rounds - calls_of(self->outer).dirty,
+		      2 * rounds - calls_of(self->inner).dirty);
+	/* few are disturbed within a read: theirs have a little more */
+	inclusive = vpmc_region_dirty(self->outer, 0, VPMC_INCLUSIVE);
+	EXPECT_LE(INSTRUCTIONS(500) * calls_of(self->outer).dirty, inclusive);
+}
+
+/*
+ * The sweep: a more urgent thread takes the CPU right before the k-th instruction,
+ * for each k. A thread on CPU 1 wakes it while the emulator holds CPU 0 there.
+ */
+struct sweep {
+	int urgent[2];
+	pthread_t urgent_thread, waker;
+	volatile bool listening, over, quit;
+	unsigned long held;
+};
+
+static int be_urgent(unsigned int cpu, int priority)
+{
+	const struct sched_param param = { .sched_priority = priority };
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	return sched_setaffinity(0, sizeof(one), &one) ||
+	       (priority && sched_setscheduler(0, SCHED_FIFO, &param));
+}
+
+static void *urgent(void *arg)
+{
+	struct sweep *s = arg;
+	char byte;
+
+	if (be_urgent(0, 50))
+		return "SCHED_FIFO";
+	while (read(s->urgent[0], &byte, 1) == 1)
+		;
+	return NULL;
+}
+
+static void *waker(void *arg)
+{
+	struct sweep *s = arg;
+	struct pmu_trigger t;
+
+	if (be_urgent(1, 30))
+		return "SCHED_FIFO";
+	while (!s->quit) {
+		t = pmu_trigger_status();
+		s->listening = true;
+		if (pmu_trigger_state(&t) == PMU_TRIGGER_HELD) {
+			s->held++;
+			if (write(s->urgent[1], "", 1) != 1)
+				return "write";
+			pmu_trigger_go(0);
+			continue;
+		}
+		pmu_trigger_wait(t.events);
+	}
+	return NULL;
+}
+
+/* In the ranges: what is between arm and disarm, and the library. */
+static __attribute__((__noinline__)) int
+scenario(struct vpmc_region *outer, struct vpmc_region *inner, unsigned long k,
+	 struct pmu_trigger *at)
+{
+	if (pmu_trigger_arm(0, k, PMU_TRIGGER_HOLD))
+		return -1;
+	loop_outside(3);
+	vpmc_begin(outer);
+	loop_outer(3);
+	vpmc_begin(inner);
+	loop_inner(3);
+	vpmc_end(inner);
+	loop_outer(3);
+	vpmc_end(outer);
+	loop_outside(3);
+	*at = pmu_trigger_status();
+	pmu_trigger_disarm();
+	return 0;
+}
+
+static bool is_in(const struct pmu_trigger *at, const void *begin, const void *end)
+{
+	return at->pc >= (unsigned long)begin && at->pc < (unsigned long)end;
+}
+
+/* Has a sample become dirty? Contiguous in time, it does in one stretch of @k. */
+static bool became_dirty(struct vpmc_region *region, uint64_t *dirty,
+			 unsigned int *stretches, bool *before)
+{
+	bool is = calls_of(region).dirty != *dirty;
+
+	*dirty = calls_of(region).dirty;
+	*stretches += is && !*before;
+	*before = is;
+	return is;
+}
+
+extern const char __executable_start[], etext[];
+
+TEST_F(region, switch_at_each_instruction)
+{
+	unsigned int outer_stretches = 0, inner_stretches = 0, in_loops = 0;
+	bool outer = false, inner = false, was_outer = false, was_inner = false;
+	uint64_t outer_dirty = 0, inner_dirty = 0;
+	struct sweep sweep = {};
+	struct pmu_trigger at;
+	unsigned long k;
+	void *wrong;
+
+	/* the kernel does the rest of the reads, and is not what is tested */
+	if (variant->forbidden)
+		return;
+	ASSERT_EQ(0, pipe(sweep.urgent));
+	ASSERT_EQ(0, be_urgent(0, 0));
+	ASSERT_EQ(0, pthread_create(&sweep.urgent_thread, NULL, urgent, &sweep));
+	ASSERT_EQ(0, pthread_create(&sweep.waker, NULL, waker, &sweep));
+	while (!sweep.listening)
+		sched_yield();
+	ASSERT_EQ(0, pmu_trigger_range(0, (unsigned long)__executable_start,
+				       (unsigned long)etext));
+	outer_dirty = calls_of(self->outer).dirty;
+	for (k = 0;; k++) {
+		ASSERT_EQ(0, scenario(self->outer, self->inner, k, &at));
+		if (pmu_trigger_state(&at) != PMU_TRIGGER_FIRED)
+			break;
+		outer = became_dirty(self->outer, &outer_dirty,
+				     &outer_stretches, &was_outer);
+		inner = became_dirty(self->inner, &inner_dirty,
+				     &inner_stretches, &was_inner);
+		if (is_in(&at, loop_outside, loop_outer)) {
+			EXPECT_FALSE(outer || inner);
+		} else if (is_in(&at, loop_outer, loop_inner)) {
+			EXPECT_TRUE(outer && !inner);
+		} else if (is_in(&at, loop_inner, loops_end)) {
+			EXPECT_TRUE(outer && inner);
+		} else {
+			continue;
+		}
+		in_loops++;
+	}
+	sweep.quit = true;
+	pmu_trigger_disarm();
+	close(sweep.urgent[1]);
+	pthread_join(sweep.waker, &wrong);
+	EXPECT_EQ(NULL, wrong);
+	pthread_join(sweep.urgent_thread, &wrong);
+	EXPECT_EQ(NULL, wrong);
+	/* the last time it may have fired behind the scenario */
+	EXPECT_LE(k, sweep.held);
+	EXPECT_GE(k + 1, sweep.held);
+	EXPECT_LT(200, k);
+	EXPECT_EQ(5 * 7, in_loops);
+	EXPECT_EQ(1, outer_stretches);
+	EXPECT_EQ(1, inner_stretches);
+	EXPECT_LT(inner_dirty, outer_dirty);
+	/* what is not dirty has the same value, wherever the switch was */
+	EXPECT_VALUE(k + 1 - outer_dirty, 3 * INSTRUCTIONS(3),
+		     vpmc_region_stats(self->outer, 0, VPMC_INCLUSIVE));
+	EXPECT_VALUE(k + 1 - inner_dirty, INSTRUCTIONS(3),
+		     vpmc_region_stats(self->inner, 0, VPMC_INCLUSIVE));
+}
+
+/* The statistics against what is computed otherwise. */
+TEST(statistics)
+{
+	struct vpmc_stats stats = {};
+	uint64_t value, low, next;
+	unsigned int i;
+
+	EXPECT_EQ(0, vpmc_stats_mean(&stats));
+	EXPECT_EQ(0, vpmc_stats_quantile(&stats, 0.5));
+	for (i = 0; i + 1 < VPMC_STATS_BUCKETS; i++) {
+		low = vpmc_stats_low(i);
+		next = vpmc_stats_low(i + 1);
+		ASSERT_LT(low, next);
+		/* the middle is at most 1/64 away */
+		ASSERT_LE((next - 1 - low) / 2 * 64, low);
+		memset(&stats, 0, sizeof(stats));
+		vpmc_stats_add(&stats, low);
+		vpmc_stats_add(&stats, next - 1);
+		ASSERT_EQ(2, stats.bucket[i]);
+	}
+	memset(&stats, 0, sizeof(stats));
+	vpmc_stats_add(&stats, UINT64_MAX);
+	vpmc_stats_add(&stats, UINT64_MAX);
+	EXPECT_EQ(UINT64_MAX, vpmc_stats_quantile(&stats, 0.5));
+	EXPECT_EQ(0, vpmc_stats_deviation(&stats));
+	memset(&stats, 0, sizeof(stats));
+	for (value = 0; value < 1001; value++)
+		vpmc_stats_add(&stats, value);
+	EXPECT_EQ(500, vpmc_stats_mean(&stats));
+	/* the variance of 0 to n - 1 is (n * n - 1) / 12 */
+	EXPECT_LE(288.96, vpmc_stats_deviation(&stats));
+	EXPECT_GE(288.97, vpmc_stats_deviation(&stats));
+	EXPECT_LE(500 - 500 / 64, vpmc_stats_quantile(&stats, 0.5));
+	EXPECT_GE(500 + 500 / 64, vpmc_stats_quantile(&stats, 0.5));
+	EXPECT_EQ(0, vpmc_stats_quantile(&stats, 0));
+	EXPECT_EQ(1000, vpmc_stats_quantile(&stats, 1));
+	memset(&stats, 0, sizeof(stats));
+	for (value = 4; value; value--)
+		vpmc_stats_add(&stats, value);
+	EXPECT_EQ(2, vpmc_stats_quantile(&stats, 0.5));
+	EXPECT_EQ(10, stats.sum);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The ways to read counters or a clock, for vpmc bench.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef WAYS_H
+#define WAYS_H
+
+#include <stdbool.h>
+#include <vpmc.h>
+
+/*
+ * One way, with @counters counters; @left_out: why it cannot be had here, or NULL.
+ * Costs are of one read, what surrounds it taken out. Of perf's ways no instructions
+ * are known: perf gets the PMU only while vpmc does not have it.
+ */
+struct way {
+	const char *name;
+	unsigned int counters;
+	const char *left_out;
+	bool has_instructions;
+	uint64_t dirty;
+	struct vpmc_stats ticks, instructions;
+};
+
+/* Measures all ways, @n samples of each. Returns their number. */
+unsigned int ways_measure(struct way **ways, unsigned int n);
+
+/* perf_ways.c: the same of perf_event's two. */
+void perf_measure_read(struct way *way, unsigned int n);
+void perf_measure_page(struct way *way, unsigned int n);
+
+#endif /* WAYS_H */
