@@ -44,7 +44,7 @@ _vpmc()
 		;;
 	report)
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W "-j -o --json --html --ranks --output --help --usage --version" -- "$cur"))
+			COMPREPLY=($(compgen -W "-j -o --json --html --output --help --usage --version" -- "$cur"))
 		else
 			_filedir
 		fi
@@ -73,7 +73,7 @@ _vpmc_stat()
 
 	for ((i = $1; i < cword; i++)); do
 		case ${words[i]} in
-		-e | -r | -x | -o | -p | -t | --event | --repeat | --csv | --output | --pid | --tid)
+		-e | -r | -x | -o | -p | -t | --event | --repeat | --csv | --format | --interval | --output | --pid | --tid)
 			i=$((i + 1))
 			;;
 		--)
@@ -100,12 +100,16 @@ _vpmc_stat()
 		_pids
 		return
 		;;
-	-r | --repeat | -x | --csv)
+	--format)
+		COMPREPLY=($(compgen -W "text json csv openmetrics" -- "$cur"))
+		return
+		;;
+	-r | --repeat | -x | --csv | --interval)
 		return
 		;;
 	esac
 	if [[ $cur == -* ]]; then
-		COMPREPLY=($(compgen -W "-e -r -j -x -o -p -t -- --event --repeat --no-inherit --per-thread --metrics --split --stopped --json --csv --output --pid --tid --help --usage --version" -- "$cur"))
+		COMPREPLY=($(compgen -W "-e -r -j -x -o -p -t -- --event --repeat --no-inherit --per-thread --metrics --split --stopped --json --csv --format --interval --rank --output --pid --tid --help --usage --version" -- "$cur"))
 	else
 		_command_offset "$cword"
 	fi
