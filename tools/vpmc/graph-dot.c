@@ -105,7 +105,7 @@ void graph_print_dot(FILE *file, const struct graph *graph)
 	if (drawn < graph->nr_functions)
 		fprintf(file, "\\n%u functions with less are left out",
 			graph->nr_functions - drawn);
-	fprintf(file, "\";\n\tnode [shape=box, style=filled, fontname=\"sans-serif\"];\n"
+	fprintf(file, "\", fontname=\"sans-serif\";\n\tnode [shape=box, style=filled, fontname=\"sans-serif\"];\n"
 		"\tedge [fontname=\"sans-serif\", fontsize=10];\n");
 	for (i = 0; i < graph->nr_functions; i++)
 		if (draw[i])
