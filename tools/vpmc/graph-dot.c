@@ -73,7 +73,7 @@ static void print_node(FILE *file, const struct graph *graph, unsigned int numbe
 		100 * graph_share(graph, function->inclusive[0]), 100 * share,
 		function->calls, function->calls == 1 ? "" : "s");
 	print_quoted(file, function->module);
-	fprintf(file, "\", fillcolor=\"0.0 %.3f 1.0\"];\n", share);
+	fprintf(file, "\", fillcolor=\"0.0 %.3f 1.0\"];\n", 0.8 * share);
 }
 
 static void print_arc(FILE *file, const struct graph *graph, const struct arc *arc)
@@ -81,7 +81,7 @@ static void print_arc(FILE *file, const struct graph *graph, const struct arc *a
 	uint64_t whole = graph->function[arc->caller].inclusive[0];
 	double share = whole ? (double)arc->inclusive[0] / whole : 0;
 
-	fprintf(file, "\tf%u -> f%u [label=\"%.1f %%\\n%" PRIu64 "\", color=\"0.33 1.0 %.3f\", penwidth=%.1f];\n",
+	fprintf(file, "\tf%u -> f%u [label=\"  %.1f %%  \\n%" PRIu64 "\", color=\"0.33 1.0 %.3f\", penwidth=%.1f];\n",
 		arc->caller, arc->callee, 100 * share, arc->calls,
 		0.3 + 0.5 * share, 1 + 3 * share);
 }
@@ -105,7 +105,7 @@ void graph_print_dot(FILE *file, const struct graph *graph)
 	if (drawn < graph->nr_functions)
 		fprintf(file, "\\n%u functions with less are left out",
 			graph->nr_functions - drawn);
-	fprintf(file, "\", fontname=\"sans-serif\";\n\tnode [shape=box, style=filled, fontname=\"sans-serif\"];\n"
+	fprintf(file, "\";\n\tfontname=\"sans-serif\";\n\tnode [shape=box, style=filled, fontname=\"sans-serif\"];\n"
 		"\tedge [fontname=\"sans-serif\", fontsize=10];\n");
 	for (i = 0; i < graph->nr_functions; i++)
 		if (draw[i])

@@ -68,7 +68,7 @@ n=0
 for run in 1 2 3; do
 	$prom --interval 0.05 -p $target &
 	pid=$!
-	for look in 1 2 3 4 5 6; do
+	for _ in 1 2 3 4 5 6; do
 		sleep 0.06
 		n=$((n + 1))
 		cp app.prom "/out/look-$(printf %02d $n).prom"
@@ -94,6 +94,6 @@ echo 'one 1' >other
 bad "a file that is not ours" 125 "${V}other: is not what vpmc wrote: one 1; remove it, or name another file by -o" \
 	vpmc stat --format openmetrics -o other -e none true
 equal "it is as it was" "one 1" "$(cat other)"
-sed '$d' app.prom >cut
-bad "a file that is cut off" 125 "${V}cut: is not what vpmc wrote: it has no end; remove it, or name another file by -o" \
-	vpmc stat --format openmetrics -o cut -e none true
+sed '$d' app.prom >short
+bad "a file that is cut off" 125 "${V}short: is not what vpmc wrote: it has no end; remove it, or name another file by -o" \
+	vpmc stat --format openmetrics -o short -e none true
