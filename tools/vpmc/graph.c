@@ -32,11 +32,11 @@ struct graph_options {
 	const char *base;
 };
 
-static char directory[PATH_MAX];	/* where the threads' files are, until the end */
+static char *directory;	/* where the threads' files are, until the end */
 
 static void remove_directory(void)
 {
-	DIR *dir = *directory ? opendir(directory) : NULL;
+	DIR *dir = opendir(directory);
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)))
@@ -46,19 +46,22 @@ static void remove_directory(void)
 	rmdir(directory);
 }
 
+/* The program may be anywhere when it opens a file there: the path begins with '/'. */
 static void make_directory(void)
 {
-	const char *where = getenv("TMPDIR");
+	const char *wanted = getenv("TMPDIR");
+	char *where = realpath(wanted && *wanted ? wanted : "/tmp", NULL), *new = NULL;
 
-	snprintf(directory, sizeof(directory), "%s/vpmc-graph-XXXXXX",
-		 where && *where ? where : "/tmp");
-	if (!mkdtemp(directory)) {
-		int error = errno;
-
-		*directory = 0;
+	if (where)
+		new = get_text("%s/vpmc-graph-XXXXXX", where);
+	if (new && strlen(new) >= RECORD_PATH)
+		fail(STATUS_OURS, "%s: is too long for the names of files; set TMPDIR to a shorter one",
+		     where);
+	if (!new || !mkdtemp(new))
 		fail(STATUS_OURS, "%s: no directory can be made there: %s; set TMPDIR to one that you may write to",
-		     where && *where ? where : "/tmp", strerror(error));
-	}
+		     wanted && *wanted ? wanted : "/tmp", strerror(errno));
+	directory = new;
+	free(where);
 	atexit(remove_directory);
 }
 

@@ -153,9 +153,9 @@ static void check_parts(const struct parts *parts)
 		if (part->rank == part[-1].rank && part->regions == part[-1].regions)
 			fail(STATUS_OURS, "%s: is of rank %u, as %s; remove the one that does not belong to the run",
 			     part->name, part->rank, part[-1].name);
-		for (key = 0; key < 2; key++)
-			if (!part->regions &&
-			    strcmp(text_of(first, common[key]), text_of(part, common[key])))
+		/* a report of regions does not tell the job */
+		for (key = part->regions; key < 2; key++)
+			if (strcmp(text_of(first, common[key]), text_of(part, common[key])))
 				fail(STATUS_OURS, "%s: is of another run than %s; name another directory by -o for each run",
 				     part->name, first->name);
 		if (!part->regions && strcmp(events_of(first), events_of(part)))

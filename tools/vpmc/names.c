@@ -21,19 +21,27 @@ struct names {
 
 static struct names *all;
 
-static char *whole_file(const char *name)
+/*
+ * The lines of files, but for those that are written to together: these are the threads'
+ * own, and others in each process, as are heap and stacks.
+ */
+static char *read_maps(const char *name)
 {
-	FILE *file = fopen(name, "re");
-	char *text = NULL;
-	size_t size = 0;
+	FILE *file = fopen(name, "re"), *memory;
+	char *text = NULL, *line = NULL;
+	size_t size = 0, length = 0;
 
 	if (!file)
 		return NULL;
-	if (getdelim(&text, &size, 0, file) < 0) {
-		free(text);
-		text = NULL;
-	}
+	memory = open_memstream(&text, &length);
+	if (!memory)
+		fail(STATUS_OURS, "memory: there is none for names; end other programs");
+	while (getline(&line, &size, file) > 0)
+		if (strchr(line, '/') && !strstr(line, " rw-s "))
+			fputs(line, memory);
+	fclose(memory);
 	fclose(file);
+	free(line);
 	return text;
 }
 
@@ -59,10 +67,10 @@ static Dwfl *report(char *text)
 
 struct names *names_open(const char *maps)
 {
-	char *text = whole_file(maps);
+	char *text = read_maps(maps);
 	struct names *names;
 
-	if (!text)
+	if (!text || !*text)
 		return NULL;
 	for (names = all; names; names = names->next)
 		if (!strcmp(names->text, text)) {

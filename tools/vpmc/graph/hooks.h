@@ -69,7 +69,7 @@ struct process {
 	uint32_t pid;
 	uint32_t parent;	/* that forked it, or 0 */
 	uint32_t image;		/* its programs are counted, from 0 */
-	char directory[192];
+	char directory[RECORD_PATH];
 	/* what an event's own instructions come to, before and behind its reads */
 	uint64_t open[NR_KINDS][RECORD_VALUES];
 	uint64_t close[NR_KINDS][RECORD_VALUES];

@@ -18,8 +18,9 @@
 #define RECORD_MAGIC	0x31687061726770ULL	/* "pgraph1" */
 #define RECORD_VALUES	(VPMC_MAX_COUNTERS + 1)
 
-/* In the environment: the directory of the files. They are called PID.TID.N. */
+/* In the environment: the directory of the files. See graph-load.c for their names. */
 #define RECORD_DIRECTORY	"VPMC_GRAPH"
+#define RECORD_PATH		192	/* the most bytes of its name, with a NUL */
 
 /* The nodes begin here. */
 #define RECORD_HEAD_SIZE	4096

@@ -30,8 +30,8 @@ for variable in PMIX_RANK PMI_RANK SLURM_PROCID; do
 	equal "$variable" 7 "$(sed -n 's/ *"rank":\([0-9]*\),/\1/p' $variable/rank-7.json)"
 done
 # shellcheck disable=SC2016
-equal "regions are to go there, too" new/regions-3.json \
-	"$(PMI_RANK=3 vpmc stat --rank -o new -e none -- sh -c 'echo $VPMC_REPORT')"
+equal "regions are to go there, too" fresh/regions-3.json \
+	"$(PMI_RANK=3 vpmc stat --rank -o fresh -e none -- sh -c 'echo $VPMC_REPORT')"
 
 V='vpmc: '
 bad "--rank without a launcher" 125 "${V}--rank: no launcher has set OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK or SLURM_PROCID; start vpmc by one, such as mpirun" \

@@ -72,6 +72,10 @@ begins "a COMMAND that is not there" 127 "${V}nonesuch: no such command; " vpmc 
 begins "an unknown event" 125 "${V}instuctions: no event has that name; " vpmc graph -e instuctions calls
 bad "TMPDIR that is not there" 125 "${V}/none/such: no directory can be made there: No such file or directory; set TMPDIR to one that you may write to" \
 	env TMPDIR=/none/such vpmc graph calls plain 1
+long=/tmp/$(printf %0200d 0)
+mkdir "$long"
+bad "TMPDIR that is too long" 125 "${V}$long: is too long for the names of files; set TMPDIR to a shorter one" \
+	env "TMPDIR=$long" vpmc graph calls plain 1
 begins "-o in a directory that is not there" 125 "${V}/none/such/g.json: cannot create it: " vpmc graph -o /none/such/g calls plain 1
 graph dot calls plain 1
 equal "without dot: a line says so" "vpmc: /out/dot.svg: is not drawn: dot is not installed; install graphviz, and run dot -Tsvg /out/dot.dot" \
