@@ -9,6 +9,7 @@
 
 #include "child.h"
 #include "fail.h"
+#include "openmetrics.h"
 #include "run.h"
 #include "tracer.h"
 
@@ -26,7 +27,13 @@ static void wait_for(struct child *child, const struct stat_options *options,
 
 		if (over)
 			break;
-		poll(fds, 2, -1);
+		poll(fds, 2, openmetrics_wait(options));
+		if (!openmetrics_wait(options)) {
+			struct run so_far = {};
+
+			run_add(&so_far, child->v, child->pid, "", false);
+			openmetrics_write(&so_far);
+		}
 		if (fds[0].revents)
 			signal_take(child->pid);
 		run->revoked |= !!(fds[1].revents & POLLERR);

@@ -13,5 +13,7 @@ int info_main(int argc, char **argv);
 int list_main(int argc, char **argv);
 int ctl_main(int argc, char **argv);
 int bench_main(int argc, char **argv);
+int graph_main(int argc, char **argv);
+int report_main(int argc, char **argv);
 
 #endif /* COMMANDS_H */

@@ -167,6 +167,17 @@ static void add_subject(struct json_object *object,
 		add(object, "exit_status", number(WEXITSTATUS(remarks->status)));
 }
 
+static void add_rank(struct json_object *object, const struct rank *rank)
+{
+	if (!rank->is_set)
+		return;
+	add(object, "rank", number(rank->number));
+	if (rank->ranks)
+		add(object, "ranks", number(rank->ranks));
+	if (rank->job)
+		add(object, "job", string(rank->job));
+}
+
 void print_json(FILE *file, const struct result *result)
 {
 	struct json_object *object = json_object_new_object();
@@ -174,6 +185,7 @@ void print_json(FILE *file, const struct result *result)
 	int fact;
 
 	add(object, "version", number(FORMAT_VERSION));
+	add_rank(object, &result->options->rank);
 	add_subject(object, result->options, &remarks);
 	add(object, "runs", number(result->nr));
 	add(object, "groups", number(result->plan->nr));

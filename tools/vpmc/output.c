@@ -67,6 +67,7 @@ static void remove_beside(void)
 /* A new file in the directory of @name, with the mode that open() would give. */
 static int open_beside(const char *name)
 {
+	static bool registered;
 	const char *slash = strrchr(name, '/');
 	int directory = slash ? slash - name + 1 : 0;
 	mode_t mask = umask(0);
@@ -83,7 +84,9 @@ static int open_beside(const char *name)
 		errno = error;
 		return -1;
 	}
-	atexit(remove_beside);
+	if (!registered)
+		atexit(remove_beside);
+	registered = true;
 	if (fchmod(new, 0666 & ~mask))
 		cannot("create", errno);
 	return new;

@@ -7,17 +7,20 @@
 #include <argp.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include "child.h"
 #include "commands.h"
 #include "fail.h"
+#include "openmetrics.h"
 #include "options.h"
 #include "output.h"
 #include "result.h"
 
 enum { OPTION_NO_INHERIT = 0x100, OPTION_PER_THREAD, OPTION_METRICS,
-       OPTION_SPLIT, OPTION_STOPPED };
+       OPTION_SPLIT, OPTION_STOPPED, OPTION_FORMAT, OPTION_INTERVAL,
+       OPTION_RANK };
 
 static const struct argp_option stat_option[] = {
 	{ "event", 'e', "EVENTS", 0, "What to count: a list separated by commas, or none (the usual: instructions, cycles, branches, branch-misses)", 0 },
@@ -29,6 +32,9 @@ static const struct argp_option stat_option[] = {
 	{ "stopped", OPTION_STOPPED, NULL, 0, "Leave it to the program, or to vpmc ctl, to start the counters", 0 },
 	{ "json", 'j', NULL, 0, "One JSON object", 1 },
 	{ "csv", 'x', "SEPARATOR", 0, "A line for each number, of fields with this character between them", 1 },
+	{ "format", OPTION_FORMAT, "FORMAT", 0, "text, json, csv or openmetrics, which needs -o (text)", 1 },
+	{ "interval", OPTION_INTERVAL, "SECONDS", 0, "Write the openmetrics file again, each so many seconds", 1 },
+	{ "rank", OPTION_RANK, NULL, 0, "-o is a directory, and gets a JSON file of this rank of a parallel program", 1 },
 	{ "output", 'o', "FILE", 0, "The result goes to FILE; - is standard output (standard error)", 1 },
 	{ "pid", 'p', "PID", 0, "Count the threads of a process, until it ends, COMMAND does, or Ctrl-C comes", 2 },
 	{ "tid", 't', "TID", 0, "Count a thread, likewise, and none that it creates", 2 },
@@ -43,6 +49,29 @@ static void set_separator(struct stat_options *options, const char *text)
 	if (text[0] == '"' || text[0] == '\n' || text[0] == '\r')
 		fail(STATUS_OURS, "-x: quotes and ends of lines cannot separate fields; give another character, such as -x ,");
 	options->separator = text[0];
+}
+
+static void set_format(struct stat_options *options, const char *name)
+{
+	options->json = !strcmp(name, "json");
+	options->openmetrics = !strcmp(name, "openmetrics");
+	options->separator = strcmp(name, "csv") ? 0 : ',';
+	if (!options->json && !options->openmetrics && !options->separator &&
+	    strcmp(name, "text"))
+		fail(STATUS_OURS, "--format %s: there is none of that name; use text, json, csv or openmetrics",
+		     name);
+}
+
+/* Seconds, with up to three digits behind the point. */
+static void set_interval(struct stat_options *options, const char *text)
+{
+	char *end;
+	double seconds = strtod(text, &end);
+
+	if (*end || end == text || !(seconds >= 0.001 && seconds <= 1000000))
+		fail(STATUS_OURS, "--interval %s: not a number from 0.001 to 1000000; give one",
+		     text);
+	options->interval_ms = seconds * 1000 + 0.5;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -78,6 +107,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'x':
 		set_separator(options, arg);
 		return 0;
+	case OPTION_FORMAT:
+		set_format(options, arg);
+		return 0;
+	case OPTION_INTERVAL:
+		set_interval(options, arg);
+		return 0;
+	case OPTION_RANK:
+		rank_find(&options->rank);
+		return 0;
 	case 'o':
 		options->output = arg;
 		return 0;
@@ -97,12 +135,32 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
+static void check_format(const struct stat_options *options)
+{
+	if (options->json && options->separator)
+		fail(STATUS_OURS, "-j and -x: one format is possible at a time; leave out the other one");
+	if (options->openmetrics && (options->json || options->separator))
+		fail(STATUS_OURS, "--format openmetrics: one format is possible at a time; leave out -j and -x");
+	if (options->openmetrics && (!options->output || !strcmp(options->output, "-")))
+		fail(STATUS_OURS, "--format openmetrics: goes on from what its file has; name the file by -o");
+	if (options->openmetrics && (options->repeat > 1 || options->split))
+		fail(STATUS_OURS, "--format openmetrics: is of one run; leave out -r and --split");
+	if (options->interval_ms && !options->openmetrics)
+		fail(STATUS_OURS, "--interval: is for --format openmetrics; add that");
+	if (!options->rank.is_set)
+		return;
+	if (!options->output || !strcmp(options->output, "-"))
+		fail(STATUS_OURS, "--rank: there is no directory for the ranks' files; name one by -o");
+	if (options->separator || options->openmetrics)
+		fail(STATUS_OURS, "--rank: writes JSON; leave out -x and --format");
+	if (!options->command || options->pid || options->tid)
+		fail(STATUS_OURS, "--rank: counts a COMMAND; name one, and leave out -p and -t");
+}
+
 static void check(const struct stat_options *options, const struct plan *plan)
 {
 	if (options->pid && options->tid)
 		fail(STATUS_OURS, "-p and -t: one of them is possible at a time; leave out the other one");
-	if (options->json && options->separator)
-		fail(STATUS_OURS, "-j and -x: one format is possible at a time; leave out the other one");
 	if (options->per_thread &&
 	    (options->repeat > 1 || options->split))
 		fail(STATUS_OURS, "--per-thread: the threads of several runs are not the same; leave out -r and --split");
@@ -158,19 +216,31 @@ int stat_main(int argc, char **argv)
 	struct stat_options options = { .repeat = 1, .inherit = true };
 	struct result result = { .options = &options };
 	struct plan plan;
-	FILE *file;
+	FILE *file = NULL;
 
 	options_parse("vpmc stat", &argp, argc, argv, &options);
 	if (options.tid)
 		options.inherit = false;
 	check(&options, NULL);
+	check_format(&options);
+	if (options.rank.is_set) {
+		options.output = rank_output(&options.rank, options.output);
+		options.json = true;
+	}
 	plan_make(&plan, &options);
 	check(&options, &plan);
-	file = output_open(options.output);
-	signals_begin();
 	result.plan = &plan;
+	if (options.openmetrics)
+		openmetrics_begin(&result);
+	else
+		file = output_open(options.output);
+	signals_begin();
 	measure(&result);
-	if (options.json)
+	if (options.openmetrics)
+		file = output_open(options.output);
+	if (options.openmetrics)
+		print_openmetrics(file, &result);
+	else if (options.json)
 		print_json(file, &result);
 	else if (options.separator)
 		print_csv(file, &result);

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "rank.h"
+
 struct stat_options {
 	char *events;		/* NULL: the usual ones */
 	unsigned int repeat;	/* -r, 1 if not given */
@@ -19,6 +21,9 @@ struct stat_options {
 	bool split;
 	bool stopped;
 	bool json;
+	bool openmetrics;
+	unsigned int interval_ms;	/* --interval, 0 if not given */
+	struct rank rank;
 	char separator;		/* -x, 0 if not given */
 	const char *output;	/* -o */
 	pid_t pid, tid;		/* 0 if not given */

@@ -16,6 +16,7 @@
 
 #include "child.h"
 #include "fail.h"
+#include "openmetrics.h"
 #include "run.h"
 
 /* A thread of the target. */
@@ -195,6 +196,30 @@ static void program_all(struct target *target)
 		     options->tid ? options->tid : options->pid);
 }
 
+static void add_all(const struct target *target, struct run *run)
+{
+	unsigned int i;
+
+	for (i = 0; i < target->nr; i++)
+		if (target->member[i].v)
+			run_add(run, target->member[i].v, target->member[i].tid,
+				target->member[i].name,
+				target->options->per_thread);
+}
+
+/* Tells what was counted so far, if it is time for that. */
+static void tell(const struct target *target)
+{
+	struct run so_far = {};
+
+	if (openmetrics_wait(target->options))
+		return;
+	add_all(target, &so_far);
+	free(so_far.thread);
+	so_far.thread = NULL;
+	openmetrics_write(&so_far);
+}
+
 /* Waits until COMMAND ends; without one, for a signal or the target's end. */
 static void wait_for(struct target *target, struct child *child,
 		     struct run *run)
@@ -213,7 +238,8 @@ static void wait_for(struct target *target, struct child *child,
 			run->has_status = true;
 			break;
 		}
-		poll(fds, 2, -1);
+		poll(fds, 2, openmetrics_wait(options));
+		tell(target);
 		if (fds[0].revents && signal_take(child->pid) && !child->pid)
 			break;
 		if (fds[1].revents)
@@ -230,7 +256,6 @@ void target_run(const struct stat_options *options, struct group *group,
 	struct target *target = &the_target;
 	struct child child = {};
 	uint64_t start;
-	unsigned int i;
 
 	target->options = options;
 	target->group = group;
@@ -245,9 +270,6 @@ void target_run(const struct stat_options *options, struct group *group,
 		child_exec(&child, options->command);
 	wait_for(target, &child, run);
 	run->elapsed = now() - start;
-	for (i = 0; i < target->nr; i++)
-		if (target->member[i].v)
-			run_add(run, target->member[i].v, target->member[i].tid,
-				target->member[i].name, options->per_thread);
+	add_all(target, run);
 	let_go();
 }

@@ -25,7 +25,7 @@ _vpmc()
 	_init_completion -n : || return
 	for ((i = 1; i < cword; i++)); do
 		case ${words[i]} in
-		stat | info | list | ctl | bench)
+		stat | info | list | ctl | bench | graph | report)
 			command=${words[i]}
 			break
 			;;
@@ -33,11 +33,21 @@ _vpmc()
 	done
 	case $command in
 	'')
-		COMPREPLY=($(compgen -W "stat info list ctl bench --help --usage --version" -- "$cur"))
+		COMPREPLY=($(compgen -W "stat info list ctl bench graph report --help --usage --version" -- "$cur"))
 		return
 		;;
 	stat)
 		_vpmc_stat $((i + 1))
+		;;
+	graph)
+		_vpmc_graph $((i + 1))
+		;;
+	report)
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W "-j -o --json --html --output --help --usage --version" -- "$cur"))
+		else
+			_filedir
+		fi
 		;;
 	info)
 		COMPREPLY=($(compgen -W "-j -q --json --quiet --help" -- "$cur"))
@@ -66,7 +76,7 @@ _vpmc_stat()
 
 	for ((i = $1; i < cword; i++)); do
 		case ${words[i]} in
-		-e | -r | -x | -o | -p | -t | --event | --repeat | --csv | --output | --pid | --tid)
+		-e | -r | -x | -o | -p | -t | --event | --repeat | --csv | --format | --interval | --output | --pid | --tid)
 			i=$((i + 1))
 			;;
 		--)
@@ -93,15 +103,51 @@ _vpmc_stat()
 		_pids
 		return
 		;;
-	-r | --repeat | -x | --csv)
+	--format)
+		COMPREPLY=($(compgen -W "text json csv openmetrics" -- "$cur"))
+		return
+		;;
+	-r | --repeat | -x | --csv | --interval)
 		return
 		;;
 	esac
 	if [[ $cur == -* ]]; then
-		COMPREPLY=($(compgen -W "-e -r -j -x -o -p -t -- --event --repeat --no-inherit --per-thread --metrics --split --stopped --json --csv --output --pid --tid --help --usage --version" -- "$cur"))
+		COMPREPLY=($(compgen -W "-e -r -j -x -o -p -t -- --event --repeat --no-inherit --per-thread --metrics --split --stopped --json --csv --format --interval --rank --output --pid --tid --help --usage --version" -- "$cur"))
 	else
 		_command_offset "$cword"
 	fi
+}
+
+# _vpmc_graph FIRST: likewise, of graph
+_vpmc_graph()
+{
+	local i
+
+	for ((i = $1; i < cword; i++)); do
+		case ${words[i]} in
+		-e | -o | --event | --output) i=$((i + 1)) ;;
+		--)
+			_command_offset $((i + 1))
+			return
+			;;
+		-*) ;;
+		*)
+			_command_offset "$i"
+			return
+			;;
+		esac
+	done
+	case $prev in
+	-e | --event) _vpmc_events "$cur" ;;
+	-o | --output) _filedir ;;
+	*)
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W "-e -o -- --event --output --help --usage --version" -- "$cur"))
+		else
+			_command_offset "$cword"
+		fi
+		;;
+	esac
 }
 
 complete -F _vpmc vpmc

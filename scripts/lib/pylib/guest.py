@@ -117,6 +117,9 @@ class Guest:
         for name in sorted(os.listdir(directory)):
             self.program("bin/" + name, os.path.join(directory, name))
             self.built.add(name)
+        loaded = os.path.join(os.path.dirname(directory), "lib", "vpmc")
+        for name in sorted(os.listdir(loaded)) if os.path.isdir(loaded) else ():
+            self.program("lib/vpmc/" + name, os.path.join(loaded, name))
 
     def add(self, top):
         """A directory of the host, or a file, becomes part of /add."""

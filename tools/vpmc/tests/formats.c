@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: formats text|json|csv CASE
+ * usage: formats text|json|csv|openmetrics CASE
  *
  * Prints a result that was made up: with values that only 64 bits hold, events that
  * were left out or never counted, threads, ratios and remarks. It needs no PMU.
@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../openmetrics.h"
 #include "../result.h"
 
 #define BIG	18446744073709551615ULL
@@ -91,6 +92,8 @@ static void choose(const char *name)
 	} else if (!strcmp(name, "interrupted")) {
 		plan.nr = 2;
 		runs[0].status = 2;
+	} else if (!strcmp(name, "escaped")) {
+		first[0].name = "back\\slash\nand line";
 	} else if (strcmp(name, "plain")) {
 		errx(2, "%s: no such case", name);
 	}
@@ -99,7 +102,7 @@ static void choose(const char *name)
 int main(int argc, char **argv)
 {
 	if (argc != 3)
-		errx(2, "usage: formats text|json|csv CASE");
+		errx(2, "usage: formats text|json|csv|openmetrics CASE");
 	select_as_here(&first[0], "instructions");
 	select_as_here(&first[1], "cycles");
 	select_as_here(&second[0], "branches");
@@ -109,6 +112,8 @@ int main(int argc, char **argv)
 		print_json(stdout, &result);
 	else if (!strcmp(argv[1], "csv"))
 		print_csv(stdout, &result);
+	else if (!strcmp(argv[1], "openmetrics"))
+		print_openmetrics(stdout, &result);
 	else
 		print_text(stdout, &result, false);
 	return 0;

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * vpmc graph: who calls whom in a program, and what each function takes.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <argp.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "commands.h"
+#include "fail.h"
+#include "graph.h"
+#include "graph/record.h"
+#include "options.h"
+#include "output.h"
+#include "plan.h"
+
+#ifndef GRAPH_LIBRARY
+#define GRAPH_LIBRARY	"/usr/lib/vpmc/libvpmc-graph.so"
+#endif
+
+struct graph_options {
+	struct stat_options stat;
+	const char *base;
+};
+
+static char *directory;	/* where the threads' files are, until the end */
+
+static void remove_directory(void)
+{
+	DIR *dir = opendir(directory);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		unlinkat(dirfd(dir), entry->d_name, 0);
+	if (dir)
+		closedir(dir);
+	rmdir(directory);
+}
+
+/* The program may be anywhere when it opens a file there: the path begins with '/'. */
+static void make_directory(void)
+{
+	const char *wanted = getenv("TMPDIR");
+	char *where = realpath(wanted && *wanted ? wanted : "/tmp", NULL), *new = NULL;
+
+	if (where)
+		new = get_text("%s/vpmc-graph-XXXXXX", where);
+	if (new && strlen(new) >= RECORD_PATH)
+		fail(STATUS_OURS, "%s: is too long for the names of files; set TMPDIR to a shorter one",
+		     where);
+	if (!new || !mkdtemp(new))
+		fail(STATUS_OURS, "%s: no directory can be made there: %s; set TMPDIR to one that you may write to",
+		     wanted && *wanted ? wanted : "/tmp", strerror(errno));
+	directory = new;
+	free(where);
+	atexit(remove_directory);
+}
+
+/* Beside the command, as it is installed and as it is built; or in its own place. */
+static char *find_library(void)
+{
+	char self[PATH_MAX], *file = NULL, *end;
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (n > 0) {
+		self[n] = 0;
+		end = strrchr(self, '/');
+		file = get_text("%.*s/../lib/vpmc/libvpmc-graph.so",
+				(int)(end - self), self);
+	}
+	if (!file || access(file, R_OK))
+		file = get_text("%s", GRAPH_LIBRARY);
+	if (access(file, R_OK))
+		fail(STATUS_OURS, "%s: the library that is loaded into COMMAND is not there; install vpmc-tools, or run make tools",
+		     file);
+	return file;
+}
+
+static void set_environment(const char *library)
+{
+	const char *others = getenv("LD_PRELOAD");
+	char *list = others && *others ? get_text("%s:%s", library, others) :
+					 get_text("%s", library);
+
+	if (setenv("LD_PRELOAD", list, 1) || setenv(RECORD_DIRECTORY, directory, 1))
+		fail(STATUS_OURS, "memory: there is none; end other programs");
+}
+
+/* Why no thread has left anything. */
+__attribute__((__noreturn__))
+static void no_calls(const struct stat_options *options)
+{
+	char *name = get_text("%s/why", directory), why[160];
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, why, sizeof(why) - 1);
+
+	if (n > 0)
+		fail(STATUS_OURS, "%s: %.*s", options->command[0], (int)n, why);
+	fail(STATUS_OURS, "%s: none of its functions calls the hooks; compile it with -finstrument-functions, and do not link it with -static",
+	     options->command[0]);
+}
+
+static void note_losses(const struct graph *graph)
+{
+	unsigned long long no_room = 0, missed = 0;
+	unsigned int i, nameless = 0;
+	const char *module = NULL;
+
+	for (i = 0; i < graph->nr_trees; i++) {
+		no_room += graph->tree[i].no_room;
+		missed += graph->tree[i].missed;
+	}
+	for (i = 0; i < graph->nr_functions; i++)
+		if (graph->function[i].nameless) {
+			nameless++;
+			module = graph->function[i].module;
+		}
+	if (no_room)
+		note("%llu calls: are with their callers, as there was no room for them; free space in TMPDIR, or instrument fewer functions (-finstrument-functions-exclude-file-list)",
+		     no_room);
+	if (missed)
+		note("%llu calls: came during another one, in a signal handler, and are missing; block that signal", missed);
+	if (nameless)
+		note("%u functions: have no name, as in %s, and have an address instead; do not strip it, or install its debug symbols",
+		     nameless, module);
+}
+
+static void write_one(const char *base, const char *suffix,
+		      const struct graph *graph,
+		      void (*print)(FILE *file, const struct graph *graph))
+{
+	char *name = get_text("%s.%s", base, suffix);
+	FILE *file = output_open(name);
+
+	print(file, graph);
+	output_close(file);
+	free(name);
+}
+
+/* By dot, where it is installed. */
+static bool draw(const char *base)
+{
+	char *from = get_text("%s.dot", base), *to = get_text("%s.svg", base);
+	char *new = get_text("%s.svg.vpmc-%d", base, getpid());
+	int status = 0;
+	pid_t pid = fork();
+
+	if (!pid) {
+		sigset_t none;
+
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		unsetenv("LD_PRELOAD");
+		execlp("dot", "dot", "-Tsvg", "-o", new, from, NULL);
+		_exit(STATUS_NOT_FOUND);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) < 0)
+		status = -1;
+	if (!status && !rename(new, to))
+		return true;
+	unlink(new);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == STATUS_NOT_FOUND)
+		note("%s: is not drawn: dot is not installed; install graphviz, and run dot -Tsvg %s", to, from);
+	else
+		note("%s: is not drawn: dot has failed; run dot -Tsvg %s", to, from);
+	return false;
+}
+
+static void set_events(struct graph *graph, const struct group *group,
+		       const struct run *run)
+{
+	unsigned int i;
+
+	for (i = 0; i < group->nr; i++)
+		if (!left_out(&group->events[i])) {
+			graph->event[graph->nr_values] = group->events[i].name;
+			graph->total[graph->nr_values++] =
+				run->counts.sum[group->events[i].element];
+		}
+	graph->event[graph->nr_values] = "run-time-ns";
+	graph->total[graph->nr_values++] = run->counts.ns;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct graph_options *options = state->input;
+
+	switch (key) {
+	case 'e':
+		options->stat.events = options->stat.events ?
+			get_text("%s,%s", options->stat.events, arg) : arg;
+		return 0;
+	case 'o':
+		options->base = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		options->stat.command = state->argv + state->next - 1;
+		state->next = state->argc;
+		return 0;
+	default:
+		return options_default(key, state);
+	}
+}
+
+/* Runs COMMAND, and ends if there is nothing to be told. */
+static void measure(struct graph *graph, const struct stat_options *options)
+{
+	struct run run = {};
+	struct plan plan;
+
+	plan_make(&plan, options);
+	make_directory();
+	set_environment(find_library());
+	signals_begin();
+	command_run(options, &plan.groups[0], &run);
+	if (plan.note)
+		note("%s", plan.note);
+	if (run.revoked || run.lost)
+		note("the PMU: the administrator has taken it away; the counts are those up to then");
+	graph->command = options->command;
+	graph->status = run.status;
+	set_events(graph, &plan.groups[0], &run);
+	graph_load(graph, directory, &plan.groups[0]);
+	if (!graph->nr_trees)
+		no_calls(options);
+	graph_sum(graph);
+}
+
+int graph_main(int argc, char **argv)
+{
+	static const struct argp_option option[] = {
+		{ "event", 'e', "EVENTS", 0, "What to count, as for vpmc stat; pictures are of the first one", 0 },
+		{ "output", 'o', "BASE", 0, "Write BASE.json, BASE.folded, BASE.dot and BASE.svg (vpmc-graph)", 0 },
+		{}
+	};
+	static const struct argp argp = {
+		.options = option,
+		.parser = parse,
+		.args_doc = "[--] COMMAND [ARGUMENT]...",
+		.doc = "Tells who calls whom in COMMAND, and what each function takes. COMMAND is compiled with -finstrument-functions."
+		       "\vThe exit status is as of vpmc stat.",
+	};
+	struct graph_options options = {
+		.stat = { .repeat = 1, .inherit = true },
+		.base = "vpmc-graph",
+	};
+	struct graph graph = {};
+	FILE *file;
+
+	options_parse("vpmc graph", &argp, argc, argv, &options);
+	if (!options.stat.command)
+		fail(STATUS_OURS, "COMMAND: there is none; name a program that was compiled with -finstrument-functions");
+	if (!*options.base)
+		fail(STATUS_OURS, "-o: the name is empty; give the beginning of the files' names");
+	measure(&graph, &options.stat);
+	write_one(options.base, "json", &graph, graph_print_json);
+	write_one(options.base, "folded", &graph, graph_print_folded);
+	write_one(options.base, "dot", &graph, graph_print_dot);
+	draw(options.base);
+	file = output_open(NULL);
+	graph_print_text(file, &graph);
+	output_close(file);
+	note_losses(&graph);
+	if (WIFSIGNALED(graph.status))
+		return STATUS_SIGNAL + WTERMSIG(graph.status);
+	return WEXITSTATUS(graph.status);
+}

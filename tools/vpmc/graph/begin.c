@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * A thread's first event: it maps its page and gets a tree. In the child of a fork()
+ * that is the first event since then, as the kernel has wiped struct hot.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "hooks.h"
+
+#define PAGE	4096UL
+#define OWN	256		/* as many threads have a file of their own */
+
+enum { UNKNOWN, BEGINNING, ON, OFF };
+
+static struct hot nobody;
+__thread struct hot *hot = &nobody;
+static __thread struct thread *mine;	/* also in a child, which has lost @hot */
+static __thread bool beginning;
+
+struct process process;
+struct thread *graph_trial;
+static int state;
+static struct thread *threads[OWN];
+static unsigned int nr_threads;
+
+void (*graph_real_jump[4])(void);
+
+static void find_jumps(void)
+{
+	static const char *const name[] = { "longjmp", "_longjmp", "siglongjmp",
+					    "__longjmp_chk" };
+	int i, error = errno;
+
+	for (i = 0; i < 4; i++)
+		graph_real_jump[i] = (void (*)(void))dlsym(RTLD_NEXT, name[i]);
+	errno = error;
+}
+
+/* The stack pointer is the seventh register, and mangled by glibc. */
+void graph_jump(const uint64_t *env)
+{
+	uintptr_t stack = env[6];
+
+	if (unlikely(!graph_real_jump[0]))
+		find_jumps();
+	__asm__("ror $17, %0\n\txor %%fs:0x30, %0" : "+r" (stack) : : "cc");
+	graph_event(NULL, NULL, KIND_JUMP, stack);
+}
+
+long graph_open(const char *name, long flags)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", process.directory, name);
+	return graph_call(SYS_openat, AT_FDCWD, (long)path, flags | O_CLOEXEC, 0600,
+			  0, 0);
+}
+
+/* It takes the same instructions each time. */
+static const struct vpmc_page *attach(void)
+{
+	long fd = graph_call(SYS_openat, AT_FDCWD,
+			     (long)"/proc/thread-self/perfctr",
+			     O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	long at;
+
+	if (graph_failed(fd))
+		return NULL;
+	at = graph_call(SYS_mmap, 0, PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	graph_call(SYS_close, fd, 0, 0, 0, 0, 0);
+	return graph_failed(at) ? NULL : (const struct vpmc_page *)at;
+}
+
+static void unmap(const void *at, size_t size)
+{
+	graph_call(SYS_munmap, (long)at, size, 0, 0, 0, 0);
+}
+
+/* Why there is no tree: the command tells it if nobody else has one. */
+static void give_up(const char *why)
+{
+	long fd = graph_open("why", O_WRONLY | O_CREAT | O_EXCL);
+
+	if (graph_failed(fd))
+		return;
+	graph_call(SYS_write, fd, (long)why, strlen(why), 0, 0, 0);
+	graph_call(SYS_close, fd, 0, 0, 0, 0, 0);
+}
+
+/* The number of this program among those that the process has become. */
+static bool find_image(void)
+{
+	char name[48];
+	long fd;
+
+	for (process.image = 0; process.image < 10000; process.image++) {
+		snprintf(name, sizeof(name), "%u.%u", process.pid, process.image);
+		fd = graph_open(name, O_WRONLY | O_CREAT | O_EXCL);
+		if (!graph_failed(fd)) {
+			graph_call(SYS_close, fd, 0, 0, 0, 0, 0);
+			return true;
+		}
+		if (fd != -EEXIST)
+			break;
+	}
+	return false;
+}
+
+static bool process_begin(const struct vpmc_page *page)
+{
+	const char *directory = getenv(RECORD_DIRECTORY);
+
+	if (!directory || strlen(directory) >= sizeof(process.directory))
+		return false;
+	strcpy(process.directory, directory);
+	process.pid = graph_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	process.nr_values = page->nr_counters + 1;
+	process.node_size = sizeof(struct record_node) +
+			    process.nr_values * sizeof(uint64_t);
+	if (process.nr_values > 1 && !(page->caps & VPMC_CAP_RDPMC)) {
+		give_up("counters may not be read in user mode; see vpmc info about rdpmc");
+		return false;
+	}
+	if (!find_image()) {
+		give_up("no file can be made there; free some space, or set TMPDIR");
+		return false;
+	}
+	find_jumps();
+	graph_calibrate(page);
+	return true;
+}
+
+/* The first thread of a process, or the only one of a child, begins it. */
+static bool process_is_on(const struct vpmc_page *page, bool forked)
+{
+	int is = __atomic_load_n(&state, __ATOMIC_ACQUIRE);
+
+	if (forked && is == ON) {
+		process.parent = process.pid;
+		process.pid = graph_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+		nr_threads = 0;
+		graph_forget_maps();
+		memset(threads, 0, sizeof(threads));
+		return find_image();
+	}
+	is = UNKNOWN;
+	if (__atomic_compare_exchange_n(&state, &is, BEGINNING, false,
+					__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+		is = process_begin(page) ? ON : OFF;
+		__atomic_store_n(&state, is, __ATOMIC_RELEASE);
+	}
+	while (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == BEGINNING)
+		graph_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+	return __atomic_load_n(&state, __ATOMIC_ACQUIRE) == ON;
+}
+
+/* A tree of a thread that has ended, if there are many. */
+static struct thread *take_over(void)
+{
+	unsigned int i;
+
+	if (__atomic_load_n(&nr_threads, __ATOMIC_ACQUIRE) < OWN)
+		return NULL;
+	for (i = 0; i < OWN; i++) {
+		struct thread *thread = __atomic_load_n(&threads[i], __ATOMIC_ACQUIRE);
+
+		if (!thread || thread->page->state != VPMC_STATE_EXITED)
+			continue;
+		if (__atomic_compare_exchange_n(&threads[i], &thread, NULL, false,
+						__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+			unmap(thread->page, PAGE);
+			thread->nr_frames = 0;
+			thread->current = 0;
+			thread->no_frame = 0;
+			__atomic_fetch_sub(&nr_threads, 1, __ATOMIC_ACQ_REL);
+			return thread;
+		}
+	}
+	return NULL;
+}
+
+static void remember(struct thread *thread)
+{
+	unsigned int i;
+
+	if (__atomic_fetch_add(&nr_threads, 1, __ATOMIC_ACQ_REL) >= OWN)
+		return;
+	for (i = 0; i < OWN; i++) {
+		struct thread *none = NULL;
+
+		if (__atomic_compare_exchange_n(&threads[i], &none, thread, false,
+						__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+			return;
+	}
+}
+
+static bool make_file(struct thread *thread)
+{
+	unsigned int tid = graph_call(SYS_gettid, 0, 0, 0, 0, 0, 0), n;
+	long fd;
+
+	/* a thread may get the number of one that has ended */
+	for (n = 0; n < 1000000; n++) {
+		snprintf(thread->name, sizeof(thread->name), "%u.%u.%u.%u",
+			 process.pid, process.image, tid, n);
+		fd = graph_open(thread->name, O_RDWR | O_CREAT | O_EXCL);
+		if (fd != -EEXIST)
+			break;
+	}
+	if (graph_failed(fd))
+		return false;
+	graph_call(SYS_close, fd, 0, 0, 0, 0, 0);
+	if (!graph_tree_make(thread))
+		return false;
+	thread->head->nr_values = process.nr_values;
+	thread->head->node_size = process.node_size;
+	thread->head->pid = process.pid;
+	thread->head->parent = process.parent;
+	thread->head->tid = tid;
+	__atomic_store_n(&thread->head->magic, RECORD_MAGIC, __ATOMIC_RELEASE);
+	return true;
+}
+
+static struct thread *new_thread(void)
+{
+	struct thread *thread = graph_memory(sizeof(*thread));
+	struct hot *own = graph_memory(PAGE);
+
+	if (!thread || !own || !make_file(thread) ||
+	    graph_failed(graph_call(SYS_madvise, (long)own, PAGE, MADV_WIPEONFORK,
+				    0, 0, 0)))
+		return NULL;
+	thread->hot = own;
+	own->thread = thread;
+	return thread;
+}
+
+/* The functions that have begun when the child was created are called in it, too. */
+static void take_frames(struct thread *thread, const struct thread *parent)
+{
+	uint32_t i;
+
+	for (i = 0; i < parent->nr_frames; i++) {
+		struct frame *frame;
+
+		if (i == thread->max_frames && !graph_more_frames(thread))
+			break;
+		frame = &thread->frames[i];
+		*frame = parent->frames[i];
+		frame->node = graph_child(thread, thread->current, frame->function);
+		thread->current = frame->node;
+		thread->nr_frames++;
+	}
+	thread->no_frame = parent->no_frame + parent->nr_frames - i;
+}
+
+/*
+ * What the thread has counted up to here. Of a forked one that is the function's in
+ * which it was; else it may be an earlier program's.
+ */
+static void set_first(struct thread *thread, const uint64_t *now, bool forked)
+{
+	struct record_node *node = graph_node(thread, thread->current);
+	unsigned int i;
+
+	for (i = 0; i < process.nr_values; i++) {
+		uint64_t value = now[i] - process.open[KIND_BEGIN][i];
+
+		thread->now[i] = now[i];
+		if (forked)
+			node->value[i] += value;
+		else
+			thread->head->first[i] += value;
+	}
+}
+
+static struct thread *begin(const struct vpmc_page *page, const uint64_t *now)
+{
+	struct thread *parent = mine, *thread;
+
+	if (!process_is_on(page, parent))
+		return NULL;
+	thread = parent ? NULL : take_over();
+	if (!thread)
+		thread = new_thread();
+	if (!thread) {
+		give_up("no file can be made there; free some space, or set TMPDIR");
+		return NULL;
+	}
+	thread->page = page;
+	thread->head->threads++;
+	thread->head->time_mult = page->time_mult;
+	thread->head->time_shift = page->time_shift;
+	if (parent)
+		take_frames(thread, parent);
+	set_first(thread, now, parent);
+	remember(thread);
+	mine = thread;
+	thread->busy = true;
+	thread->hot->live = 1;
+	hot = thread->hot;
+	return thread;
+}
+
+struct thread *graph_begin(void)
+{
+	const struct vpmc_page *page;
+	uint64_t now[RECORD_VALUES];
+	struct thread *thread;
+
+	if (state == OFF)
+		return NULL;
+	page = attach();
+	if (!page) {
+		if (state == UNKNOWN)
+			state = OFF;
+		return NULL;
+	}
+	graph_read(page, page->nr_counters + 1, now, 0);
+	/* from here on the time is taken */
+	thread = graph_trial;
+	if (thread) {
+		memcpy(thread->now, now, sizeof(now));
+	} else if (!beginning) {
+		beginning = true;
+		thread = begin(page, now);
+		beginning = false;
+	}
+	if (!thread || graph_trial)
+		unmap(page, PAGE);
+	return thread;
+}
+
+/*
+ * The child of vfork() has its parent's memory: what it does would be counted in the
+ * parent's tree, by the parent's counters. It gets a copy.
+ */
+__attribute__((__visibility__("default")))
+pid_t vfork(void)
+{
+	return fork();
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The hooks: what the thread did since the last event goes to the function that is
+ * on top, and what the event itself takes to nobody.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <vpmc-read.h>
+
+#include "hooks.h"
+
+/*
+ * Each turn takes the same path: that it took so many more is taken out by
+ * process.retry.
+ */
+__attribute__((__noinline__))
+unsigned int graph_read(const struct vpmc_page *page, unsigned int nr,
+			uint64_t *value, unsigned int forced)
+{
+	unsigned int retries = 0, i;
+	uint64_t generation, moved;
+
+	for (;;) {
+		generation = *(const volatile __u64 *)&page->generation;
+		vpmc_barrier();
+		if (likely(page->state == VPMC_STATE_RUNNING)) {
+			value[0] = page->tsc_base + vpmc_rdtsc();
+			for (i = 1; i < nr; i++)
+				value[i] = vpmc_count(page, &page->slot[i - 1]);
+		} else {
+			value[0] = page->tsc_base;
+			for (i = 1; i < nr; i++)
+				value[i] = page->slot[i - 1].base;
+		}
+		vpmc_barrier();
+		moved = (*(const volatile __u64 *)&page->generation ^ generation) | forced;
+		forced = 0;
+		if (likely(!moved))
+			return retries;
+		retries++;
+	}
+}
+
+static void pop(struct thread *thread)
+{
+	thread->nr_frames--;
+	thread->current = thread->nr_frames ?
+			  thread->frames[thread->nr_frames - 1].node : 0;
+}
+
+static void enter(struct thread *thread, uint64_t function, uintptr_t stack)
+{
+	struct frame *frame;
+
+	if (unlikely(thread->nr_frames == thread->max_frames) &&
+	    !graph_more_frames(thread)) {
+		thread->no_frame++;
+		thread->head->no_room++;
+		return;
+	}
+	frame = &thread->frames[thread->nr_frames++];
+	frame->function = function;
+	frame->stack = stack;
+	frame->node = graph_child(thread, thread->current, function);
+	if (unlikely(frame->node == thread->current))
+		thread->head->no_room++;
+	else
+		graph_node(thread, frame->node)->calls++;
+	thread->current = frame->node;
+}
+
+/* What lies above it was left in a way that no hook saw. */
+static void leave(struct thread *thread, uint64_t function)
+{
+	uint32_t n = thread->nr_frames;
+
+	if (unlikely(thread->no_frame)) {
+		thread->no_frame--;
+		return;
+	}
+	while (n && thread->frames[n - 1].function != function)
+		n--;
+	if (unlikely(!n)) {
+		thread->head->strays++;
+		return;
+	}
+	while (thread->nr_frames > n) {
+		thread->head->unwound++;
+		pop(thread);
+	}
+	pop(thread);
+}
+
+/* longjmp() sets the stack pointer to @stack: what began below has ended. */
+static void jump(struct thread *thread, uintptr_t stack)
+{
+	if (thread->nr_frames &&
+	    thread->frames[thread->nr_frames - 1].stack < stack)
+		thread->no_frame = 0;
+	while (thread->nr_frames &&
+	       thread->frames[thread->nr_frames - 1].stack < stack) {
+		thread->head->unwound++;
+		pop(thread);
+	}
+}
+
+/* What was done from the last event to this one's first read. */
+static void charge(struct thread *thread, enum kind kind, unsigned int retries)
+{
+	struct record_node *node = graph_node(thread, thread->current);
+	unsigned int i;
+
+	for (i = 0; i < process.nr_values; i++)
+		node->value[i] += thread->now[i] - thread->last[i] -
+				  process.open[kind][i] -
+				  retries * process.retry[i];
+}
+
+/* The last read, and what the library has used since the first one. */
+static void finish(struct thread *thread, enum kind opened, unsigned int retries)
+{
+	struct record_head *head = thread->head;
+	unsigned int i;
+
+	graph_read(thread->page, process.nr_values, thread->last, 0);
+	for (i = 0; i < process.nr_values; i++) {
+		thread->last[i] += process.close[opened][i];
+		head->own[i] += thread->last[i] - thread->now[i] +
+				process.open[opened][i] +
+				retries * process.retry[i];
+		head->last[i] = thread->last[i];
+	}
+	thread->busy = false;
+}
+
+__attribute__((__noinline__, __cold__))
+static void first_event(const void *function, unsigned int kind, uintptr_t stack)
+{
+	struct thread *thread;
+
+	if (kind == KIND_JUMP)
+		return;
+	thread = graph_begin();
+	if (!thread)
+		return;
+	if (kind == KIND_ENTER)
+		enter(thread, (uintptr_t)function, stack);
+	else
+		leave(thread, (uintptr_t)function);
+	finish(thread, KIND_BEGIN, 0);
+}
+
+void graph_event(const void *function, const void *site, unsigned int kind,
+		 uintptr_t stack)
+{
+	struct thread *thread;
+	unsigned int retries;
+
+	(void)site;
+	if (unlikely(!hot->live)) {
+		first_event(function, kind, stack);
+		return;
+	}
+	thread = hot->thread;
+	if (unlikely(thread->busy)) {
+		thread->head->missed++;
+		return;
+	}
+	thread->busy = true;
+	retries = graph_read(thread->page, process.nr_values, thread->now, 0);
+	charge(thread, kind, retries);
+	if (kind == KIND_ENTER)
+		enter(thread, (uintptr_t)function, stack);
+	else if (kind == KIND_EXIT)
+		leave(thread, (uintptr_t)function);
+	else
+		jump(thread, stack);
+	finish(thread, kind, retries);
+}

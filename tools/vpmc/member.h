@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Short names for what JSON is made of.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef MEMBER_H
+#define MEMBER_H
+
+#include <json-c/json.h>
+#include <stdint.h>
+#include <stdio.h>
+
+static inline void member(struct json_object *object, const char *key,
+			  struct json_object *value)
+{
+	json_object_object_add(object, key, value);
+}
+
+static inline void member_number(struct json_object *object, const char *key,
+				 uint64_t value)
+{
+	member(object, key, json_object_new_uint64(value));
+}
+
+static inline void member_text(struct json_object *object, const char *key,
+			       const char *text)
+{
+	member(object, key, json_object_new_string(text));
+}
+
+static inline struct json_object *number_array(const uint64_t *value,
+					       unsigned int nr)
+{
+	struct json_object *array = json_object_new_array_ext(nr);
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		json_object_array_add(array, json_object_new_uint64(value[i]));
+	return array;
+}
+
+/* Prints @object and gives it back. */
+static inline void print_object(FILE *file, struct json_object *object)
+{
+	fputs(json_object_to_json_string_ext(object,
+		JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE), file);
+	json_object_put(object);
+}
+
+#endif /* MEMBER_H */

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What vpmc graph has written, as a page and as a table.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fail.h"
+#include "page.h"
+#include "table.h"
+
+#define FORMAT_VERSION	1
+
+struct page {
+	struct json_object *graph;
+	struct json_object *functions;
+	double whole;		/* of the first value, without the library's own */
+};
+
+__attribute__((__noreturn__))
+static void is_other(const char *file)
+{
+	fail(STATUS_OURS, "%s: is not what vpmc graph writes; name a BASE.json of it",
+	     file);
+}
+
+/* The first of a member's values */
+static uint64_t first(struct json_object *object, const char *key)
+{
+	return json_object_get_uint64(json_object_array_get_idx(
+			json_object_object_get(object, key), 0));
+}
+
+struct page *page_read(const char *file)
+{
+	static const char *const arrays[] = { "command", "values", "total", "own",
+					      "outside", "functions", "trees" };
+	struct page *page = get_memory(NULL, 1, sizeof(*page));
+	struct json_object *value;
+	size_t i;
+
+	page->graph = json_object_from_file(file);
+	if (!json_object_is_type(page->graph, json_type_object))
+		fail(STATUS_OURS, "%s: cannot be read: it is cut off, or not JSON; run vpmc graph again",
+		     file);
+	if (!json_object_object_get_ex(page->graph, "kind", &value) ||
+	    strcmp(json_object_get_string(value), "graph"))
+		is_other(file);
+	if (json_object_get_int(json_object_object_get(page->graph, "version")) !=
+	    FORMAT_VERSION)
+		fail(STATUS_OURS, "%s: has the version %d, and this vpmc reads version %d; use the vpmc that wrote it",
+		     file, json_object_get_int(json_object_object_get(page->graph, "version")),
+		     FORMAT_VERSION);
+	for (i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
+		if (!json_object_object_get_ex(page->graph, arrays[i], &value) ||
+		    !json_object_is_type(value, json_type_array))
+			is_other(file);
+	page->functions = json_object_object_get(page->graph, "functions");
+	page->whole = first(page->graph, "total") - first(page->graph, "own");
+	return page;
+}
+
+/* Within a script no '<' may stand. */
+static void print_data(FILE *file, const struct page *page)
+{
+	const char *text;
+
+	/* the page has the tree of all threads; those of each would make it large */
+	json_object_object_del(page->graph, "trees");
+	text = json_object_to_json_string_ext(page->graph,
+			JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+	for (; *text; text++) {
+		if (*text == '<')
+			fputs("\\u003c", file);
+		else
+			putc(*text, file);
+	}
+}
+
+void page_print_html(FILE *file, const struct page *page)
+{
+	const char *data = strstr(page_html, PAGE_DATA);
+
+	fwrite(page_html, 1, data - page_html, file);
+	print_data(file, page);
+	fputs(data + strlen(PAGE_DATA), file);
+}
+
+static int by_exclusive(const void *a, const void *b)
+{
+	uint64_t x = first(*(struct json_object *const *)a, "exclusive");
+	uint64_t y = first(*(struct json_object *const *)b, "exclusive");
+
+	return x < y ? 1 : x > y ? -1 : 0;
+}
+
+static const char *share(const struct page *page, uint64_t value, char text[32])
+{
+	snprintf(text, 32, "%.2f %%", page->whole ? 100 * value / page->whole : 0);
+	return text;
+}
+
+static const char *place(struct json_object *function, char **text)
+{
+	struct json_object *file, *line;
+
+	*text = NULL;
+	if (json_object_object_get_ex(function, "file", &file) &&
+	    json_object_object_get_ex(function, "line", &line))
+		*text = get_text("%s:%d", json_object_get_string(file),
+				 json_object_get_int(line));
+	return *text ? *text : json_object_get_string(
+				json_object_object_get(function, "module"));
+}
+
+/* Each tree by its thread, with what it is of the whole. */
+static void print_threads(FILE *file, const struct page *page)
+{
+	struct json_object *trees = json_object_object_get(page->graph, "trees");
+	struct libscols_table *table = table_new(true, false);
+	char number[32], part[32], thread[32];
+	size_t t, n;
+
+	table_column(table, "THREAD", true);
+	table_column(table, "SHARE", true);
+	table_column(table, json_object_get_string(json_object_array_get_idx(
+			json_object_object_get(page->graph, "values"), 0)), true);
+	for (t = 0; t < json_object_array_length(trees); t++) {
+		struct json_object *tree = json_object_array_get_idx(trees, t);
+		struct json_object *nodes = json_object_object_get(tree, "nodes");
+		const char *text[] = { thread, part, number };
+		uint64_t sum = first(tree, "outside");
+
+		for (n = 0; n < json_object_array_length(nodes); n++)
+			sum += first(json_object_array_get_idx(nodes, n), "exclusive");
+		snprintf(thread, sizeof(thread), "%d",
+			 json_object_get_int(json_object_object_get(tree, "tid")));
+		with_separators(sum, number);
+		share(page, sum, part);
+		table_line(table, text);
+	}
+	putc('\n', file);
+	table_print(table, file);
+}
+
+static void print_function(struct libscols_table *table, const struct page *page,
+			   struct json_object *function)
+{
+	char itself[32], all[32], count[32], calls[32], *where;
+	const char *text[] = {
+		share(page, first(function, "exclusive"), itself),
+		share(page, first(function, "inclusive"), all),
+		with_separators(first(function, "exclusive"), count),
+		with_separators(json_object_get_uint64(
+			json_object_object_get(function, "calls")), calls),
+		json_object_get_string(json_object_object_get(function, "name")),
+		place(function, &where),
+	};
+
+	table_line(table, text);
+	free(where);
+}
+
+void page_print_text(FILE *file, const struct page *page)
+{
+	size_t nr = json_object_array_length(page->functions), i;
+	struct json_object **order = get_memory(NULL, nr, sizeof(*order));
+	struct libscols_table *table = table_new(true, false);
+
+	table_column(table, "ITSELF", true);
+	table_column(table, "ALL", true);
+	table_column(table, json_object_get_string(json_object_array_get_idx(
+			json_object_object_get(page->graph, "values"), 0)), true);
+	table_column(table, "CALLS", true);
+	table_column(table, "FUNCTION", false);
+	table_column(table, "WHERE", false);
+	for (i = 0; i < nr; i++)
+		order[i] = json_object_array_get_idx(page->functions, i);
+	qsort(order, nr, sizeof(*order), by_exclusive);
+	for (i = 0; i < nr; i++)
+		print_function(table, page, order[i]);
+	table_print(table, file);
+	print_threads(file, page);
+	free(order);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What vpmc graph has written, as a page and as a table.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef PAGE_H
+#define PAGE_H
+
+#include <stdio.h>
+
+struct page;
+
+/* Fails if @file is not of vpmc graph. */
+struct page *page_read(const char *file);
+
+/* One HTML file that needs no other. */
+void page_print_html(FILE *file, const struct page *page);
+void page_print_text(FILE *file, const struct page *page);
+
+/* page.html, which has PAGE_DATA where the data goes. */
+#define PAGE_DATA	"@DATA@"
+extern const char page_html[];
+
+#endif /* PAGE_H */

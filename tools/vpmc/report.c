@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * vpmc report: the results of several ranks together, or a graph as a page.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "commands.h"
+#include "fail.h"
+#include "merge.h"
+#include "options.h"
+#include "output.h"
+#include "page.h"
+
+enum { OPTION_HTML = 0x100 };
+
+struct report_options {
+	const char *file;
+	const char *output;
+	bool json, html;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct report_options *options = state->input;
+
+	switch (key) {
+	case 'j':
+		options->json = true;
+		return 0;
+	case OPTION_HTML:
+		options->html = true;
+		return 0;
+	case 'o':
+		options->output = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (options->file)
+			fail(STATUS_OURS, "%s: one file or directory is possible at a time; leave it out",
+			     arg);
+		options->file = arg;
+		return 0;
+	default:
+		return options_default(key, state);
+	}
+}
+
+static void report_ranks(const struct report_options *options)
+{
+	struct merge merge;
+	FILE *file;
+
+	if (options->html)
+		fail(STATUS_OURS, "--html: is for what vpmc graph has written; leave it out for a directory of ranks");
+	merge_read(&merge, options->file);
+	file = output_open(options->output);
+	if (options->json)
+		merge_print_json(file, &merge);
+	else
+		merge_print_text(file, &merge);
+	output_close(file);
+}
+
+static void report_graph(const struct report_options *options)
+{
+	struct page *page;
+	FILE *file;
+
+	if (options->json)
+		fail(STATUS_OURS, "-j: %s is JSON itself; leave out -j", options->file);
+	page = page_read(options->file);
+	file = output_open(options->output);
+	if (options->html)
+		page_print_html(file, page);
+	else
+		page_print_text(file, page);
+	output_close(file);
+}
+
+int report_main(int argc, char **argv)
+{
+	static const struct argp_option option[] = {
+		{ "json", 'j', NULL, 0, "Of ranks: one JSON object", 0 },
+		{ "html", OPTION_HTML, NULL, 0, "Of a graph: a page with a table and a flame graph, in one file", 0 },
+		{ "output", 'o', "FILE", 0, "The result goes to FILE (standard output)", 0 },
+		{}
+	};
+	static const struct argp argp = {
+		.options = option,
+		.parser = parse,
+		.args_doc = "DIR\nFILE",
+		.doc = "Puts together what vpmc stat --rank -o DIR has written, or tells what is in a FILE of vpmc graph.",
+	};
+	struct report_options options = { .output = "-" };
+	struct stat status;
+
+	options_parse("vpmc report", &argp, argc, argv, &options);
+	if (!options.file)
+		fail(STATUS_OURS, "DIR: there is none; name a directory of vpmc stat --rank, or a file of vpmc graph");
+	if (stat(options.file, &status))
+		fail(STATUS_OURS, "%s: cannot be read: %s; name a directory of vpmc stat --rank, or a file of vpmc graph",
+		     options.file, strerror(errno));
+	if (S_ISDIR(status.st_mode))
+		report_ranks(&options);
+	else
+		report_graph(&options);
+	return 0;
+}

@@ -1,0 +1,99 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Ranks of a parallel program, and OpenMetrics: what is written goes to /out, where
+# check-ranks and check-openmetrics look at it.
+# shellcheck source=tools/vpmc/tests/guest-lib.sh
+. /add/guest-lib.sh
+
+# launch VARIABLE SIZE-VARIABLE NUMBER COMMAND...: as mpirun would
+launch() {
+	_rank_is=$1 _ranks_are=$2 _ranks=$3
+	shift 3
+	for _rank in $(seq 0 $((_ranks - 1))); do
+		env "$_rank_is=$_rank" "$_ranks_are=$_ranks" "$@" &
+	done
+	wait
+}
+# each rank has another length
+# shellcheck disable=SC2016
+work='exec calls plain $(((${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}} + 1) * 10000))'
+launch OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE 4 vpmc stat --rank -o /out/ranks -e instructions,branches -- sh -c "$work"
+equal "4 ranks, 4 files" "/out/ranks/rank-0.json /out/ranks/rank-1.json /out/ranks/rank-2.json /out/ranks/rank-3.json" \
+	"$(echo /out/ranks/*)"
+vpmc report -j -o /out/ranks.json /out/ranks
+equal "report of ranks: status" 0 $?
+vpmc report -o /out/ranks.txt /out/ranks
+equal "report of ranks: the text's instructions" "$(grep -A9 '"name":"instructions"' /out/ranks.json | sed -n 's/.*"sum":\([0-9]*\),/\1/p')" \
+	"$(awk '$1 == "instructions" { print $3 }' /out/ranks.txt | tr -d ,)"
+for variable in PMIX_RANK PMI_RANK SLURM_PROCID; do
+	env $variable=7 vpmc stat --rank -o "$variable" -e none -- true
+	equal "$variable" 7 "$(sed -n 's/ *"rank":\([0-9]*\),/\1/p' $variable/rank-7.json)"
+done
+# shellcheck disable=SC2016
+equal "regions are to go there, too" fresh/regions-3.json \
+	"$(PMI_RANK=3 vpmc stat --rank -o fresh -e none -- sh -c 'echo $VPMC_REPORT')"
+
+V='vpmc: '
+bad "--rank without a launcher" 125 "${V}--rank: no launcher has set OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK or SLURM_PROCID; start vpmc by one, such as mpirun" \
+	vpmc stat --rank -o d true
+bad "a rank that is no number" 125 "${V}PMI_RANK one: not a number from 0 to 10000000; give one" env PMI_RANK=one vpmc stat --rank -o d true
+bad "a rank that is too great" 125 "${V}PMI_SIZE 2: not a number from 3 to 10000001; give one" env PMI_RANK=2 PMI_SIZE=2 vpmc stat --rank -o d true
+bad "--rank without -o" 125 "${V}--rank: there is no directory for the ranks' files; name one by -o" env PMI_RANK=0 vpmc stat --rank true
+bad "--rank and -x" 125 "${V}--rank: writes JSON; leave out -x and --format" env PMI_RANK=0 vpmc stat --rank -x , -o d true
+bad "--rank and -p" 125 "${V}--rank: counts a COMMAND; name one, and leave out -p and -t" env PMI_RANK=0 vpmc stat --rank -o d -p 1
+bad "two runs in one directory" 125 "${V}/out/ranks/rank-2.json: is another run's; name another directory by -o for each run" \
+	env PMI_RANK=2 vpmc stat --rank -o /out/ranks -e none true
+bad "a directory that cannot be made" 125 "${V}/none/such: cannot be made: No such file or directory; name a directory by -o that can be, or that is there" \
+	env PMI_RANK=2 vpmc stat --rank -o /none/such -e none true
+
+# metrics FILE NAME: its value
+metrics() {
+	sed -n "s/^$2 //p" "$1"
+}
+instructions='vpmc_events_total{event="instructions",unit="events"}'
+prom="vpmc stat --format openmetrics -e instructions -o app.prom"
+$prom -- known
+equal "openmetrics: a program" "$KNOWN_ALONE" "$(metrics app.prom "$instructions")"
+$prom -- known
+equal "openmetrics: once more, it goes on" "$((2 * KNOWN_ALONE))" "$(metrics app.prom "$instructions")"
+vpmc stat --format openmetrics -e branches -o app.prom -- known
+equal "openmetrics: of other events, it stays" "$((2 * KNOWN_ALONE))" "$(metrics app.prom "$instructions")"
+cp app.prom /out/look-00.prom
+time=$(metrics app.prom vpmc_run_seconds_total)
+
+# a process that runs, counted by one vpmc after the other; a reader looks in between
+sh -c 'while :; do known; done' &
+target=$!
+n=0
+for run in 1 2 3; do
+	$prom --interval 0.05 -p $target &
+	pid=$!
+	for _ in 1 2 3 4 5 6; do
+		sleep 0.06
+		n=$((n + 1))
+		cp app.prom "/out/look-$(printf %02d $n).prom"
+	done
+	# the second one is killed: what it had written is kept
+	[ $run != 2 ] || kill -9 $pid
+	kill $pid
+	wait $pid
+done
+cp app.prom /out/look-99.prom
+kill $target
+wait $target
+equal "openmetrics: the run time goes on" 1 "$(echo "$time $(metrics app.prom vpmc_run_seconds_total)" | awk '{ print ($2 > $1) }')"
+equal "openmetrics: nothing else is left" app.prom "$(echo *.prom* .vpmc* | sed 's/ .vpmc\*//')"
+
+bad "openmetrics without -o" 125 "${V}--format openmetrics: goes on from what its file has; name the file by -o" vpmc stat --format openmetrics true
+bad "openmetrics and -r" 125 "${V}--format openmetrics: is of one run; leave out -r and --split" vpmc stat --format openmetrics -o x -r 2 true
+bad "openmetrics and -j" 125 "${V}--format openmetrics: one format is possible at a time; leave out -j and -x" vpmc stat --format openmetrics -j -o x true
+bad "--interval of another format" 125 "${V}--interval: is for --format openmetrics; add that" vpmc stat --interval 1 true
+bad "--interval 0" 125 "${V}--interval 0: not a number from 0.001 to 1000000; give one" vpmc stat --interval 0 true
+bad "an unknown format" 125 "${V}--format xml: there is none of that name; use text, json, csv or openmetrics" vpmc stat --format xml true
+echo 'one 1' >other
+bad "a file that is not ours" 125 "${V}other: is not what vpmc wrote: one 1; remove it, or name another file by -o" \
+	vpmc stat --format openmetrics -o other -e none true
+equal "it is as it was" "one 1" "$(cat other)"
+sed '$d' app.prom >short
+bad "a file that is cut off" 125 "${V}short: is not what vpmc wrote: it has no end; remove it, or name another file by -o" \
+	vpmc stat --format openmetrics -o short -e none true

@@ -1,0 +1,108 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# vpmc graph: what it writes goes to /out, where check-graph looks at it.
+# shellcheck source=tools/vpmc/tests/guest-lib.sh
+. /add/guest-lib.sh
+export LD_LIBRARY_PATH=/add
+# where the stack begins decides how many instructions some of libc's calls take
+sysctl -qw kernel.randomize_va_space=0
+
+# total COMMAND...: all instructions, with as long an environment as graph gives
+total() {
+	env LD_PRELOAE=/bin/../lib/vpmc/libvpmc-graph.so VPMC_GRAPH=/tmp/vpmc-graph-XXXXXX \
+		vpmc stat -x , -o csv -e instructions -- "$@" || echo "status $?"
+	awk -F , '$3 == "instructions" { print $4 }' csv
+}
+# numbers FILE: of the program without what the library has used
+numbers() {
+	awk -F '[][,]' '/^"total"/ { all = $2 } /^"own"/ && !own { own = $2 } END { print all - own }' "$1"
+}
+# graph NAME COMMAND...: its files are /out/NAME.*
+graph() {
+	_graph=$1
+	shift
+	vpmc graph -e instructions,branches -o "/out/$_graph" -- "$@" >said 2>&1
+}
+
+# What the loader takes to load the library is all that graph counts beyond stat.
+graph first calls plain 1000
+loader=$(($(numbers /out/first.json) - $(total calls plain 1000)))
+[ $loader -gt 0 ]
+result "the loader's part" $? said
+for scene in "plain 20000" "recursive 1000" "mutual 1000" "jumping 1000" "signals 1000"; do
+	# shellcheck disable=SC2086 # words
+	graph "${scene% *}" calls $scene
+	# shellcheck disable=SC2086
+	equal "graph and stat count the same: calls $scene" "$(($(total calls $scene) + loader))" \
+		"$(numbers "/out/${scene% *}.json")"
+done
+graph threads calls threads 400000
+vpmc stat --per-thread -x , -o /out/threads.csv -e instructions -- calls threads 400000
+graph serial calls serial 1000
+for scene in forking vforking loading executing; do
+	graph $scene calls $scene 1000
+	equal "calls $scene: status" 0 $?
+done
+graph throwing throwing 1000
+equal "throwing: status" 0 $?
+
+sh -c 'while :; do :; done' &
+one=$!
+sh -c 'while :; do :; done' &
+two=$!
+graph disturbed calls threads 3000000
+kill $one $two
+wait
+
+graph killed calls killed 1000
+equal "a program that is killed in the middle: its status" 137 $?
+graph none stripped plain 1000
+equal "a stripped program: a line says so" \
+	"vpmc: 3 functions: have no name, as in stripped, and have an address instead; do not strip it, or install its debug symbols" \
+	"$(grep '^vpmc: [0-9]' said)"
+vpmc graph -e none -o /out/time -- calls plain 1000 >said 2>&1
+equal "without events: status" 0 $?
+
+V='vpmc: '
+bad "no COMMAND" 125 "${V}COMMAND: there is none; name a program that was compiled with -finstrument-functions" vpmc graph
+bad "-o without a name" 125 "${V}-o: the name is empty; give the beginning of the files' names" vpmc graph -o '' calls
+bad "a program without hooks" 125 "${V}known: none of its functions calls the hooks; compile it with -finstrument-functions, and do not link it with -static" \
+	vpmc graph -e instructions known
+begins "a COMMAND that is not there" 127 "${V}nonesuch: no such command; " vpmc graph nonesuch
+begins "an unknown event" 125 "${V}instuctions: no event has that name; " vpmc graph -e instuctions calls
+bad "TMPDIR that is not there" 125 "${V}/none/such: no directory can be made there: No such file or directory; set TMPDIR to one that you may write to" \
+	env TMPDIR=/none/such vpmc graph calls plain 1
+long=/tmp/$(printf %0200d 0)
+mkdir "$long"
+bad "TMPDIR that is too long" 125 "${V}$long: is too long for the names of files; set TMPDIR to a shorter one" \
+	env "TMPDIR=$long" vpmc graph calls plain 1
+begins "-o in a directory that is not there" 125 "${V}/none/such/g.json: cannot create it: " vpmc graph -o /none/such/g calls plain 1
+graph dot calls plain 1
+equal "without dot: a line says so" "vpmc: /out/dot.svg: is not drawn: dot is not installed; install graphviz, and run dot -Tsvg /out/dot.dot" \
+	"$(grep 'dot is' said)"
+# one that shows how it was called
+mkdir -p programs
+printf '#!/bin/sh\necho "$1 $2"; grep digraph "$4" >"$3"\n' >programs/dot
+chmod +x programs/dot
+PATH=$PATH:$PWD/programs graph drawn calls plain 1
+equal "with dot: a picture" "digraph calls { -Tsvg -o" "$(cat /out/drawn.svg) $(grep -- -T said)"
+printf '#!/bin/sh\nexit 1\n' >programs/dot
+PATH=$PATH:$PWD/programs graph failing calls plain 1
+equal "dot fails: a line says so" "vpmc: /out/failing.svg: is not drawn: dot has failed; run dot -Tsvg /out/failing.dot" \
+	"$(grep 'dot has' said)"
+equal "dot fails: nothing is left" 0 "$(find /out -name 'failing.svg*' | wc -l)"
+
+# a disk that is full from the beginning, and one that has room for the first nodes
+mkdir -p full
+mount -t tmpfs -o size=4k full full
+bad "a full disk" 125 "${V}calls: no file can be made there; free some space, or set TMPDIR" \
+	env TMPDIR=full vpmc graph -e instructions calls plain 1
+umount full
+mount -t tmpfs -o size=64k full full
+TMPDIR=full vpmc graph -e instructions -o /out/full -- calls wide 3000 >said 2>&1
+equal "a disk that fills: status" 0 $?
+equal "a disk that fills: a line says so" 1 "$(grep -c '^vpmc: [0-9]* calls: are with their callers, ' said)"
+equal "nothing is left there" 0 "$(find full -type f | wc -l)"
+umount full
+sysctl -qw kernel.randomize_va_space=2
+equal "nothing is left in /tmp" 0 "$(find /tmp -name 'vpmc-graph-*' | wc -l)"
