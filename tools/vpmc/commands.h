@@ -13,4 +13,7 @@ int info_main(int argc, char **argv);
 int list_main(int argc, char **argv);
 int ctl_main(int argc, char **argv);
 
+/* The whole program, by another name. */
+int perfex_main(int argc, char **argv);
+
 #endif /* COMMANDS_H */
