@@ -220,6 +220,7 @@ TEST_F(self, fixed_counters)
 	const unsigned int selects[] = { 0x410000, 0x4100c0, 0x4100c4 };
 	struct perfctr_sum_ctrs before, after;
 	struct vperfctr_control read;
+	int fd = _vperfctr_open(0);
 
 	if (!is_intel())
 		SKIP(return, "no fixed counters");
@@ -235,7 +236,11 @@ TEST_F(self, fixed_counters)
 		EXPECT_LT(INSTRUCTIONS_OF(TURNS), after.pmc[1] - before.pmc[1]);
 		EXPECT_EQ(selects[i], read.cpu_control.evntsel[1]);
 		EXPECT_EQ(FIXED, read.cpu_control.pmc_map[1]);
+		/* by a descriptor an event that means nothing is none */
+		ASSERT_EQ(0, _vperfctr_read_control(fd, &read));
+		EXPECT_EQ(i == 1 ? selects[1] : selects[0], read.cpu_control.evntsel[1]);
 	}
+	close(fd);
 	/* cycles, and those of the reference clock */
 	cpu->pmc_map[0] = FIXED + 1;
 	cpu->evntsel[0] = 0x410000;
