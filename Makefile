@@ -2,7 +2,7 @@
 # A thin front: every target is a command of scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build tools deb demo check test test-debug test-mutants test-all bench bisect tree shell prune dist
+.PHONY: help deps build tools deb demo check test test-debug test-mutants test-all bench papi bisect tree shell prune dist
 
 # a sub-make of somebody else's build must not hand us its options
 unexport MAKEFLAGS MAKELEVEL
@@ -17,6 +17,7 @@ help:
 #: make test-mutants  known faults in the kernel: a test must notice each one
 #:                  (MUTANTS='NAME...': some of them)
 #: make bench       what vpmc costs, counted exactly, beside perf_event
+#: make papi        PAPI's test programs, over libperfctr and libvpmc
 #: make bisect      build and boot the kernel with each prefix of the series
 #: make test-all    make test, all of these, 32-bit kernel and programs
 #: make build       kernel and emulator only
@@ -79,6 +80,11 @@ bench:
 	@scripts/setup --estimate bench
 	@scripts/bench
 	@scripts/setup --took bench
+
+papi:
+	@scripts/setup --estimate papi
+	@scripts/papi
+	@scripts/setup --took papi
 
 bisect:
 	@scripts/setup --estimate bisect

@@ -16,4 +16,7 @@ int bench_main(int argc, char **argv);
 int graph_main(int argc, char **argv);
 int report_main(int argc, char **argv);
 
+/* The whole program, by another name. */
+int perfex_main(int argc, char **argv);
+
 #endif /* COMMANDS_H */

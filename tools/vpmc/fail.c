@@ -14,6 +14,13 @@
 
 #include "fail.h"
 
+static const char *name = "vpmc";
+
+void fail_as(const char *as)
+{
+	name = as;
+}
+
 /* One write: lines of several processes do not mix, and errors have no end. */
 static void say(const char *format, va_list args)
 {
@@ -26,7 +33,7 @@ static void say(const char *format, va_list args)
 		(void)!write(STDERR_FILENO, none, sizeof(none) - 1);
 		return;
 	}
-	dprintf(STDERR_FILENO, "vpmc: %s\n", line);
+	dprintf(STDERR_FILENO, "%s: %s\n", name, line);
 	free(line);
 }
 

@@ -23,6 +23,9 @@
 __attribute__((__noreturn__, __format__(__printf__, 2, 3)))
 void fail(int status, const char *format, ...);
 
+/* Another name than "vpmc" for all that follows. */
+void fail_as(const char *as);
+
 /* The same of what the library refuses, with STATUS_OURS. */
 struct vpmc_error;
 __attribute__((__noreturn__))

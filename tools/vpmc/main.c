@@ -5,6 +5,7 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include <argp.h>
+#include <errno.h>
 #include <string.h>
 
 #include "commands.h"
@@ -69,6 +70,8 @@ int main(int argc, char **argv)
 	};
 	int first = argc;
 
+	if (!strcmp(program_invocation_short_name, "perfex"))
+		return perfex_main(argc, argv);
 	options_parse("vpmc", &argp, argc, argv, &first);
 	return run_command(argc - first, argv + first);
 }

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * From perfctr's control structure to vpmc's, and back.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <string.h>
+
+#include "internal.h"
+
+#define COUNTERS	PERFCTR_X86_MAX_COUNTERS
+
+/*
+ * The events of Intel's first fixed counters, event and unit mask. The third one's
+ * has event 0: it is made of the counter's number here, and by the kernel, too.
+ */
+static const unsigned int fixed_event[] = { 0x00c0, 0x003c };
+
+bool perfctr_is_stop(const struct vperfctr_control *control)
+{
+	const struct perfctr_cpu_control *cpu = &control->cpu_control;
+
+	return !cpu->tsc_on && !cpu->nractrs && !cpu->nrictrs;
+}
+
+/*
+ * Of a fixed counter's select only modes and enable bits mean anything. An event
+ * that is the counter's own remains, so that READ_CONTROL has it.
+ */
+static uint64_t fixed_select(unsigned int number, uint64_t select)
+{
+	unsigned int event = select & 0xffff;
+
+	if (number < sizeof(fixed_event) / sizeof(fixed_event[0]) &&
+	    event == fixed_event[number])
+		return select;
+	return (select & (SELECT_USR | SELECT_OS | SELECT_INT | SELECT_EN)) |
+	       (number + 1) << 8;
+}
+
+/* Bits 32-63 of an event select: AMD's event selects have some. */
+static int check_high(int fd, unsigned int high)
+{
+	struct vpmc_info info = { .size = sizeof(info) };
+	int err;
+
+	if (!high)
+		return 0;
+	err = perfctr_request(fd, VPMC_IOC_INFO, &info);
+	if (err)
+		return err;
+	return info.kind == VPMC_KIND_AMD ? 0 : -EOPNOTSUPP;
+}
+
+static int translate_counter(int fd, const struct perfctr_cpu_control *cpu,
+			     unsigned int i, struct vpmc_counter *counter)
+{
+	unsigned int select = cpu->evntsel[i], map = cpu->pmc_map[i];
+	bool interrupts = i >= cpu->nractrs;
+	int err = check_high(fd, cpu->evntsel_high[i]);
+
+	if (err)
+		return err;
+	/* perfctr's own rules, and what makes read_control tell the same again */
+	if (!(select & SELECT_EN) || !(select & SELECT_INT) != !interrupts)
+		return -EINVAL;
+	if (interrupts && cpu->ireset[i] >= 0)
+		return -EINVAL;
+	counter->evtsel = select | (uint64_t)cpu->evntsel_high[i] << 32;
+	/* "any counter" is no number of one */
+	if (map == VPMC_ANY)
+		return -EINVAL;
+	counter->index = map;
+	if (map >= VPMC_RDPMC_FIXED && map - VPMC_RDPMC_FIXED < 32)
+		counter->evtsel = fixed_select(map - VPMC_RDPMC_FIXED,
+					       counter->evtsel);
+	if (interrupts)
+		counter->period = -(int64_t)cpu->ireset[i];
+	return 0;
+}
+
+int perfctr_to_vpmc(int fd, const struct vperfctr_control *control,
+		    struct vpmc_control *set)
+{
+	const struct perfctr_cpu_control *cpu = &control->cpu_control;
+	unsigned int i, nr = cpu->nractrs + cpu->nrictrs;
+	int err;
+
+	memset(set, 0, sizeof(*set));
+	if (nr < cpu->nractrs || nr > COUNTERS)
+		return -EINVAL;
+	if (control->flags & ~VPERFCTR_CONTROL_CLOEXEC)
+		return -EINVAL;
+	if (cpu->p4.pebs_enable || cpu->p4.pebs_matrix_vert)
+		return -EOPNOTSUPP;
+	for (i = 0; i < nr; i++) {
+		err = translate_counter(fd, cpu, i, &set->counter[i]);
+		if (err)
+			return err;
+		if (control->preserve >> i & 1)
+			set->counter[i].flags = VPMC_COUNTER_PRESERVE;
+	}
+	set->size = sizeof(*set);
+	set->nr_counters = nr;
+	if (cpu->tsc_on)
+		set->flags |= VPMC_CONTROL_PRESERVE;
+	if (control->flags & VPERFCTR_CONTROL_CLOEXEC)
+		set->flags |= VPMC_CONTROL_CLOSE_ON_EXEC;
+	/* without i-mode counters perfctr keeps the number and never uses it */
+	if (cpu->nrictrs)
+		set->signal = control->si_signo;
+	return 0;
+}
+
+static int counter_from_vpmc(const struct vpmc_counter *counter, unsigned int i,
+			     struct perfctr_cpu_control *cpu)
+{
+	uint64_t select = counter->evtsel;
+
+	if (counter->period > 1ULL << 31)
+		return -EOPNOTSUPP;
+	/* "fixed counter n" was made of an event that means nothing */
+	if (counter->index >= VPMC_RDPMC_FIXED && !SELECT_EVENT(select))
+		select &= ~0xff00ULL;
+	cpu->pmc_map[i] = counter->index;
+	cpu->evntsel[i] = (unsigned int)select | SELECT_EN;
+	cpu->evntsel_high[i] = select >> 32;
+	if (counter->period) {
+		cpu->nrictrs++;
+		cpu->evntsel[i] |= SELECT_INT;
+		cpu->ireset[i] = (int)-(int64_t)counter->period;
+	} else {
+		cpu->nractrs++;
+	}
+	/* i-mode counters are behind the others, here and nowhere else */
+	return !counter->period && cpu->nrictrs ? -EOPNOTSUPP : 0;
+}
+
+int perfctr_from_vpmc(const struct vpmc_control *set,
+		      struct vperfctr_control *control)
+{
+	unsigned int i;
+	int err;
+
+	memset(control, 0, sizeof(*control));
+	if (set->nr_counters > COUNTERS)
+		return -EOPNOTSUPP;
+	control->cpu_control.tsc_on = 1;
+	for (i = 0; i < set->nr_counters; i++) {
+		err = counter_from_vpmc(&set->counter[i], i,
+					&control->cpu_control);
+		if (err) {
+			memset(control, 0, sizeof(*control));
+			return err;
+		}
+	}
+	control->si_signo = set->signal;
+	if (set->flags & VPMC_CONTROL_CLOSE_ON_EXEC)
+		control->flags = VPERFCTR_CONTROL_CLOEXEC;
+	return 0;
+}
+
+bool perfctr_same_set(const struct vpmc_control *a, const struct vpmc_control *b)
+{
+	const uint64_t ours = SELECT_EN | SELECT_INT;
+	unsigned int i;
+
+	if (a->nr_counters != b->nr_counters || a->signal != b->signal)
+		return false;
+	for (i = 0; i < a->nr_counters; i++)
+		if ((a->counter[i].evtsel ^ b->counter[i].evtsel) & ~ours ||
+		    a->counter[i].index != b->counter[i].index ||
+		    a->counter[i].period != b->counter[i].period)
+			return false;
+	return true;
+}

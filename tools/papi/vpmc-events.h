@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The component's native events: a table that grows with the names in use. A code is
+ * the number of an entry.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef VPMC_EVENTS_H
+#define VPMC_EVENTS_H
+
+#include <stdint.h>
+
+#include "papi.h"
+
+/* PAPI_OK or an error of PAPI's, all of them. */
+int vpmc_events_init(void);
+void vpmc_events_exit(void);
+int vpmc_nr_events(void);
+
+/* The event select of a code, without modes. */
+int vpmc_event_select(unsigned int code, uint64_t *select);
+
+int vpmc_enum_events(unsigned int *code, int modifier);
+int vpmc_name_to_code(const char *name, unsigned int *code);
+int vpmc_code_to_name(unsigned int code, char *name, int length);
+int vpmc_code_to_descr(unsigned int code, char *text, int length);
+int vpmc_code_to_info(unsigned int code, PAPI_event_info_t *info);
+
+#endif /* VPMC_EVENTS_H */

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * perfex: perfctr's command, with its options and its lines. vpmc is it when it is
+ * called by that name.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <libperfctr.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vpmc.h>
+
+#include "child.h"
+#include "commands.h"
+#include "fail.h"
+
+#define MAX_EVENTS	PERFCTR_X86_MAX_COUNTERS
+#define SELECT_EN	0x400000U
+#define SELECT_MODES	0x30000U
+
+/* Long options without a letter: registers that are not there. */
+enum { OPTION_OFFCORE = 256, OPTION_P4 };
+
+/* One -e: what was given, which is what is printed. */
+struct spec {
+	unsigned int select, high, counter;
+};
+
+struct options {
+	struct spec spec[MAX_EVENTS];
+	struct vpmc_event event[MAX_EVENTS];
+	unsigned int nr;
+	int base;
+	bool quiet;		/* no warning of numbers that may be decimal */
+	FILE *output;
+};
+
+/*
+ * Of the text up to the first character that is no digit. The base was 10 for some
+ * once: what means another number then gets perfctr's warning.
+ */
+static unsigned int number(const struct options *o, const char *text,
+			   const char **end)
+{
+	unsigned long value;
+	char *after;
+
+	errno = 0;
+	value = strtoul(text, &after, o->base);
+	if (after == text || errno || value > 0xffffffffUL || *text == '-')
+		fail(STATUS_OURS, "%s: not a number of 32 bits; write it as 0x004100c0",
+		     *text ? text : "a number that is empty");
+	if (o->base == 16 && !o->quiet && strtoul(text, NULL, 0) != value)
+		note("warning: string '%s' is base-dependent, assuming base 16. Please prefix hexadecimal numbers with '0x'.",
+		     text);
+	*end = after;
+	return value;
+}
+
+/* EVNTSEL[/EVNTSEL2][@PMC] */
+static void add_event(struct options *o, char *text)
+{
+	struct spec *spec = &o->spec[o->nr];
+	struct vpmc_event *event = &o->event[o->nr];
+	const char *at;
+
+	if (o->nr == MAX_EVENTS)
+		fail(STATUS_OURS, "%s: too many event specifiers; give at most %d",
+		     text, MAX_EVENTS);
+	*spec = (struct spec){ .select = number(o, text, &at), .counter = o->nr };
+	if (*at == '/')
+		spec->high = number(o, at + 1, &at);
+	if (*at == '@')
+		spec->counter = number(o, at + 1, &at);
+	if (*at)
+		fail(STATUS_OURS, "%s: invalid event specifier; write EVNTSEL[/EVNTSEL2][@PMC]",
+		     text);
+	if (!(spec->select & SELECT_EN))
+		fail(STATUS_OURS, "%s: the enable bit is not set; add 0x%08x", text,
+		     SELECT_EN);
+	*event = (struct vpmc_event){
+		.text = text,
+		.select = spec->select | (uint64_t)spec->high << 32,
+		.index = spec->counter,
+	};
+	/* of a fixed counter's select only modes and enable bits mean anything */
+	if (spec->counter >= VPMC_RDPMC_FIXED)
+		event->select = (spec->select & SELECT_MODES) |
+				(spec->counter - VPMC_RDPMC_FIXED + 1) << 8;
+	o->nr++;
+}
+
+static void usage(void)
+{
+	fputs("Usage:  perfex [options] <command> [<command arg>] ...\n"
+	      "\tperfex -i\n\tperfex -l\n\tperfex -L\n\tperfex -h\n\n"
+	      "Options:\n"
+	      "\t-e <event> | --event=<event>\tcount this event\n"
+	      "\t-o <file> | --output=<file>\tcounts go there (default: stderr)\n"
+	      "\t-d | --decimal\t\t\tnumbers without 0x are decimal\n"
+	      "\t-x | --hex\t\t\tthey are hexadecimal, and no warning of that\n"
+	      "\t-i | --info\t\t\ttell what the processor is\n"
+	      "\t-l | --list\t\t\tlist its events\n"
+	      "\t-L | --long-list\t\tlist them with their numbers\n"
+	      "\t-h | --help\t\t\tthis text\n\n"
+	      "event ::= evntsel[/evntsel2][@pmc]\n\n"
+	      "\tevntsel is the event select: event, unit mask << 8, 0x10000 for user\n"
+	      "\tmode, 0x20000 for the kernel, and 0x400000, which has to be set.\n"
+	      "\tevntsel2 is its upper half, on AMD's processors alone. pmc is the\n"
+	      "\tcounter; by default the events use 0 and up, as listed. Intel's fixed\n"
+	      "\tcounters are 0x40000000 and up; of their evntsel only the modes count.\n",
+	      stdout);
+}
+
+static struct perfctr_info read_info(void)
+{
+	struct perfctr_info info;
+
+	if (perfctr_get_info(&info) < 0)
+		fail(STATUS_OURS, "counters: %s; vpmc info tells more",
+		     errno == ENOENT ? "the kernel has no vpmc" : strerror(errno));
+	return info;
+}
+
+static void print_info(void)
+{
+	struct perfctr_info info = read_info();
+	int fd = _vperfctr_open(0);
+	struct perfctr_cpus_info *cpus = fd < 0 ? NULL : perfctr_cpus_info(fd);
+
+	printf("PerfCtr Info:\n");
+	perfctr_info_print(&info);
+	if (cpus)
+		perfctr_cpus_info_print(cpus);
+	free(cpus);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void print_events(bool with_numbers)
+{
+	struct perfctr_info info = read_info();
+	unsigned int nr = perfctr_info_nrctrs(&info), i;
+	const struct perfctr_event_set *set = perfctr_cpu_event_set(info.cpu_type);
+	const struct perfctr_event *event;
+
+	printf("CPU type %s\n", perfctr_info_cpu_name(&info));
+	printf("%s time-stamp counter available\n",
+	       info.cpu_features & PERFCTR_FEATURE_RDTSC ? "One" : "No");
+	printf("%u performance counter%s available\n", nr, nr == 1 ? "" : "s");
+	printf("Overflow interrupts%s available\n",
+	       info.cpu_features & PERFCTR_FEATURE_PCINT ? "" : " not");
+	if (!set || !set->nevents) {
+		printf("\nThe user-space library does not include an event list for this CPU type (this is not an error)\n");
+		return;
+	}
+	printf("\nEvents Available:\n");
+	if (with_numbers)
+		printf("Name:EvntSel:CounterSet:DefaultUnitMask\n");
+	for (i = 0; i < set->nevents; i++) {
+		event = &set->events[i];
+		printf("%s%s", set->event_prefix, event->name);
+		if (with_numbers)
+			printf(":0x%02X:0x%X:0x%X", event->evntsel,
+			       event->counters_set, event->unit_mask ?
+			       event->unit_mask->default_value : 0);
+		putchar('\n');
+	}
+}
+
+/* Parses all options; returns what ends the program, or -1. */
+static int parse(struct options *o, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{ "decimal", 0, NULL, 'd' },
+		{ "event", 1, NULL, 'e' },
+		{ "help", 0, NULL, 'h' },
+		{ "hex", 0, NULL, 'x' },
+		{ "info", 0, NULL, 'i' },
+		{ "list", 0, NULL, 'l' },
+		{ "long-list", 0, NULL, 'L' },
+		{ "output", 1, NULL, 'o' },
+		{ "nhlm_offcore_rsp_0", 1, NULL, OPTION_OFFCORE },
+		{ "nhlm_offcore_rsp_1", 1, NULL, OPTION_OFFCORE },
+		{ "p4pe", 1, NULL, OPTION_P4 },
+		{ "p4_pebs_enable", 1, NULL, OPTION_P4 },
+		{ "p4pmv", 1, NULL, OPTION_P4 },
+		{ "p4_pebs_matrix_vert", 1, NULL, OPTION_P4 },
+		{ NULL, 0, NULL, 0 }
+	};
+	int letter;
+
+	opterr = 0;
+	/* '+': what follows COMMAND is its own */
+	while ((letter = getopt_long(argc, argv, "+:de:hilLo:x", longs, NULL)) != -1) {
+		switch (letter) {
+		case 'd':
+			o->base = 0;
+			break;
+		case 'x':
+			o->base = 16;
+			o->quiet = true;
+			break;
+		case 'e':
+			add_event(o, optarg);
+			break;
+		case 'o':
+			o->output = fopen(optarg, "we");
+			if (!o->output)
+				fail(STATUS_OURS, "%s: %s; name a file that can be written",
+				     optarg, strerror(errno));
+			break;
+		case 'h':
+		case 'i':
+		case 'l':
+		case 'L':
+			return letter;
+		case OPTION_OFFCORE:
+			fail(STATUS_OURS, "%s: vpmc does not program the off-core response registers; leave it out",
+			     argv[optind - 1]);
+		case OPTION_P4:
+			fail(STATUS_OURS, "%s: this processor is no Pentium 4; leave it out",
+			     argv[optind - 1]);
+		case ':':
+			fail(STATUS_OURS, "%s: needs an argument; perfex -h tells which",
+			     argv[optind - 1]);
+		default:
+			fail(STATUS_OURS, "%s: no such option; perfex -h tells which there are",
+			     argv[optind - 1]);
+		}
+	}
+	if (optind >= argc)
+		fail(STATUS_OURS, "command missing; perfex -h tells how to call it");
+	return -1;
+}
+
+/* Waits for the end; signals that come meanwhile are the command's. */
+static int wait_for(pid_t pid)
+{
+	struct pollfd signals = { .fd = signal_fd(), .events = POLLIN };
+	int status;
+
+	for (;;) {
+		pid_t ended = waitpid(pid, &status, WNOHANG);
+
+		if (ended == pid)
+			return status;
+		if (ended < 0 && errno != EINTR)
+			fail(STATUS_OURS, "the command's status is lost: %s; try again",
+			     strerror(errno));
+		if (poll(&signals, 1, -1) > 0)
+			signal_take(pid);
+	}
+}
+
+static void print_counts(const struct options *o, const struct vpmc_read *sums)
+{
+	FILE *f = o->output;
+	unsigned int i;
+
+	fprintf(f, "tsc\t\t\t\t%19llu\n", (unsigned long long)sums->ticks);
+	for (i = 0; i < o->nr; i++) {
+		fprintf(f, "event 0x%08X", o->spec[i].select);
+		if (o->spec[i].high)
+			fprintf(f, "/0x%08X", o->spec[i].high);
+		fprintf(f, o->spec[i].counter < MAX_EVENTS ? "@%u\t\t" : "@0x%08x\t",
+			o->spec[i].counter);
+		fprintf(f, "%19llu\n", (unsigned long long)sums->sum[i]);
+	}
+	if (fflush(f) || ferror(f))
+		fail(STATUS_OURS, "the output cannot be written: %s; name another file by -o",
+		     strerror(errno));
+}
+
+static int count(const struct options *o, char **command)
+{
+	struct group group = { .events = (struct vpmc_event *)o->event, .nr = o->nr };
+	struct vpmc_read sums;
+	struct child child;
+	int status, err;
+
+	signals_begin();
+	/* the command alone, from its first instruction on; not its children */
+	child_start(&child, command, &group, VPMC_CONTROL_NEW |
+		    VPMC_CONTROL_STOPPED | VPMC_CONTROL_ENABLE_ON_EXEC);
+	child_exec(&child, command);
+	status = wait_for(child.pid);
+	err = vpmc_read_sums(child.v, 0, &sums);
+	if (err)
+		fail(STATUS_OURS, "the counters cannot be read: %s; try again",
+		     strerror(-err));
+	if (sums.state == VPMC_STATE_REVOKED)
+		fail(STATUS_OURS, "the counters were taken away (kernel.vpmc_revoke); try again later");
+	print_counts(o, &sums);
+	vpmc_close(child.v);
+	if (WIFSIGNALED(status)) {
+		note("child did not exit normally");
+		return STATUS_SIGNAL + WTERMSIG(status);
+	}
+	return WEXITSTATUS(status);
+}
+
+int perfex_main(int argc, char **argv)
+{
+	static struct options o = { .base = 16 };
+
+	fail_as("perfex");
+	o.output = stderr;
+	switch (parse(&o, argc, argv)) {
+	case 'h':
+		usage();
+		return 0;
+	case 'i':
+		print_info();
+		return 0;
+	case 'l':
+		print_events(false);
+		return 0;
+	case 'L':
+		print_events(true);
+		return 0;
+	}
+	return count(&o, argv + optind);
+}
