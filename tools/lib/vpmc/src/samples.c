@@ -13,7 +13,7 @@ static void push(struct vpmc_regions *regions, const uint64_t *at)
 	struct frame *frame = &regions->frame[regions->depth++];
 	size_t size = regions->nr_values * sizeof(uint64_t);
 
-	frame->region = (struct region *)at[WORD_REGION];
+	frame->region = (struct region *)(uintptr_t)at[WORD_REGION];
 	frame->region->unfinished++;
 	frame->mark = at[WORD_MARK];
 	frame->pairs = 0;
