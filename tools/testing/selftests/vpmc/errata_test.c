@@ -8,6 +8,7 @@
  */
 #include "vpmc_test.h"
 #include "perf.h"
+#include "proc.h"
 
 /* Why an event of that number is refused. */
 static unsigned int reason_for(uint64_t event)
@@ -162,6 +163,37 @@ TEST(fewer_counters)
 	EXPECT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control));
 	EXPECT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_UNLINK, 0));
 	close(fd);
+}
+
+#define PERFCTR0	0xc1
+#define GLOBAL_STATUS	0x38e
+
+/*
+ * Zhaoxin's family 6 clears a status bit only while some counter is enabled. The
+ * interrupt of a set that counts the kernel finds all of them stopped.
+ */
+TEST(status_is_acknowledged)
+{
+	uint64_t value = -500ULL, status = ~0ULL;
+	struct set set;
+	long before;
+	int msr;
+
+	ASSERT_EQ(0, pin(1));
+	msr = open("/dev/cpu/1/msr", O_RDWR);
+	ASSERT_LE(0, msr);
+	ASSERT_EQ(0, set_open(&set, (struct choice[]){
+			      { EV_KERNEL_INSNS, 0 }, {} }));
+	ASSERT_EQ(0, set_measure(&set, code_loop, 1000, 0));
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_CLEAR, 0));
+	ASSERT_EQ(8, pwrite(msr, &value, sizeof(value), PERFCTR0));
+	before = vpmc_interrupts(1);
+	ASSERT_EQ(0, set_measure(&set, code_loop, 1000, 0));
+	EXPECT_EQ(1, vpmc_interrupts(1) - before);
+	ASSERT_EQ(8, pread(msr, &status, sizeof(status), GLOBAL_STATUS));
+	EXPECT_EQ(0, status);
+	set_close(&set);
+	close(msr);
 }
 
 TEST_HARNESS_MAIN
