@@ -298,11 +298,14 @@ TEST_F_TIMEOUT(bound, idle_readers_of_families, 120)
 	ms = action_ms(&revocation);
 	TH_LOG("revoked in %.3f ms", ms);
 	EXPECT_GT(BOUND_MS * test_slowness(), ms);
-	if (revocation.done)
-		EXPECT_EQ(0, perf_error(1000));
 	stop = true;
 	ASSERT_EQ(0, pthread_join(revocation.thread, NULL));
 	EXPECT_EQ(0, revocation.err);
+	/*
+	 * Not while others spin: perf's first event waits for an RCU grace period,
+	 * which a reader that gets no CPU time can hold up.
+	 */
+	EXPECT_EQ(0, perf_error(1000));
 
 	/* What it left behind: who lost the PMU is known. */
 	ASSERT_EQ(0, family_read(self->family[0].set.fd, LIVING, &read));
