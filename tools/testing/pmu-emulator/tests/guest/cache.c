@@ -212,10 +212,15 @@ static void test_addresses(void)
 	close(fd);
 }
 
-/* Two processes by turns on one CPU: what the other one does evicts. */
+/*
+ * Two processes by turns on one CPU: what the other one does evicts. What an
+ * interrupt does may evict, too, so the least of some turns counts where the
+ * other process does nothing.
+ */
 static void test_processes(void)
 {
 	int fd = perf_open_raw(L2_MISS, USER, -1), to[2], from[2];
+	uint64_t misses, least = UINT64_MAX;
 	char *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	char c = 0;
@@ -232,16 +237,20 @@ static void test_processes(void)
 		}
 		_exit(0);
 	}
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 6; i++) {
 		const char *does = i & 1 ? "e" : "n";
 
 		read_page(fd, page);
 		if (write(to[1], does, 1) != 1 || read(from[0], &c, 1) != 1)
 			die("pipe");
-		check_eq(i & 1 ? "another process evicts a page" :
-			 "another process that does nothing leaves it there",
-			 read_page(fd, page), i & 1 ? page_misses : 0);
+		misses = read_page(fd, page);
+		if (i & 1)
+			check_eq("another process evicts a page", misses,
+				 page_misses);
+		else if (misses < least)
+			least = misses;
 	}
+	check_eq("another process that does nothing leaves it there", least, 0);
 	close(to[1]);
 	wait(NULL);
 	close(fd);
