@@ -6,11 +6,15 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
+#include <sys/mount.h>
+
 #include "vpmc_test.h"
 #include "inherit.h"
 #include "perf.h"
 
 #define REVOKE_FILE	"/proc/sys/kernel/vpmc_revoke"
+#define CGROUPS		"/sys/fs/cgroup"
+#define QUOTA_GROUP	CGROUPS "/vpmc/quota"
 
 #define FAMILIES	1000
 #define READERS		8	/* and large families */
@@ -45,6 +49,7 @@ static int start_thread(pthread_t *thread, void *(*fn)(void *), void *arg)
 struct family {
 	pthread_t root;
 	unsigned int members;
+	bool quota;	/* of who reads it */
 	struct set set;
 };
 
@@ -90,14 +95,37 @@ static void *root(void *arg)
 	return NULL;
 }
 
-/* Reads a family on CPU 1 whenever nobody else wants it. */
-static void *idle_reader(void *arg)
+/* A group of threads that have the CPUs for 1 ms of each 100 ms. */
+static int make_quota(void)
+{
+	if (mount("cgroup", CGROUPS, "cgroup2", 0, NULL) && errno != EBUSY)
+		return -errno;
+	mkdir(CGROUPS "/vpmc", 0755);
+	mkdir(QUOTA_GROUP, 0755);
+	return write_file(CGROUPS "/cgroup.subtree_control", "+cpu") ?:
+	       write_file(QUOTA_GROUP "/cgroup.type", "threaded") ?:
+	       write_file(CGROUPS "/vpmc/cgroup.procs", "0") ?:
+	       write_file(CGROUPS "/vpmc/cgroup.subtree_control", "+cpu") ?:
+	       write_file(QUOTA_GROUP "/cpu.max", "1000 100000");
+}
+
+/* Gives this thread as little of CPU 1 as a user can arrange for. */
+static int starve(bool quota)
 {
 	const struct sched_param none = {};
+
+	return pin(1) ?:
+	       quota ? write_file(QUOTA_GROUP "/cgroup.threads", "0") :
+	       sched_setscheduler(0, SCHED_IDLE, &none);
+}
+
+/* Reads a family on CPU 1 whenever it gets some time there. */
+static void *starved_reader(void *arg)
+{
 	struct family *f = arg;
 	struct vpmc_read read;
 
-	if (pin(1) || sched_setscheduler(0, SCHED_IDLE, &none))
+	if (starve(f->quota))
 		__atomic_add_fetch(&wrong, 1, __ATOMIC_RELAXED);
 	pthread_barrier_wait(&readers_ready);
 	while (!stop)
@@ -227,6 +255,20 @@ FIXTURE(bound)
 	pthread_t spinner[SPINNERS];
 };
 
+FIXTURE_VARIANT(bound) {
+	bool quota;
+};
+
+/* Threads of higher priority spin. */
+FIXTURE_VARIANT_ADD(bound, idle) {
+	.quota = false,
+};
+
+/* For a kernel with CONFIG_CFS_BANDWIDTH */
+FIXTURE_VARIANT_ADD(bound, quota) {
+	.quota = true,
+};
+
 FIXTURE_SETUP(bound)
 {
 	const struct rlimit files = { 4096, 4096 };
@@ -240,12 +282,15 @@ FIXTURE_SETUP(bound)
 	ASSERT_EQ(0, pipe(acted_pipe));
 	ASSERT_EQ(0, pin(0));
 	ASSERT_EQ(0, make_stranger());
+	if (variant->quota)
+		ASSERT_EQ(0, make_quota());
 	self->family = calloc(n, sizeof(*self->family));
 	ASSERT_NE(NULL, self->family);
 	ASSERT_EQ(0, pthread_barrier_init(&ready, NULL,
 					  READERS * (LARGE + 1) + FAMILIES * 2 + 1));
 	for (i = 0; i < n; i++) {
 		self->family[i].members = i < READERS ? LARGE : 1;
+		self->family[i].quota = variant->quota;
 		ASSERT_EQ(0, start_thread(&self->family[i].root, root,
 					  &self->family[i]));
 	}
@@ -255,11 +300,11 @@ FIXTURE_SETUP(bound)
 	/* The readers run for a moment, and then get no time any more. */
 	ASSERT_EQ(0, pthread_barrier_init(&readers_ready, NULL, READERS + 1));
 	for (i = 0; i < READERS; i++)
-		ASSERT_EQ(0, pthread_create(&self->reader[i], NULL, idle_reader,
-					    &self->family[i]));
+		ASSERT_EQ(0, pthread_create(&self->reader[i], NULL,
+					    starved_reader, &self->family[i]));
 	pthread_barrier_wait(&readers_ready);
 	usleep(100000);
-	for (i = 0; i < SPINNERS; i++)
+	for (i = 0; i < SPINNERS && !variant->quota; i++)
 		ASSERT_EQ(0, pthread_create(&self->spinner[i], NULL, spinner,
 					    NULL));
 	usleep(100000);
@@ -271,7 +316,7 @@ FIXTURE_TEARDOWN(bound)
 	unsigned int i;
 
 	stop = true;
-	for (i = 0; i < SPINNERS; i++)
+	for (i = 0; i < SPINNERS && !variant->quota; i++)
 		EXPECT_EQ(0, pthread_join(self->spinner[i], NULL));
 	for (i = 0; i < READERS; i++)
 		EXPECT_EQ(0, pthread_join(self->reader[i], NULL));
@@ -288,7 +333,7 @@ FIXTURE_TEARDOWN(bound)
 	EXPECT_EQ(0, write_file(REVOKE_FILE, "0"));
 }
 
-TEST_F_TIMEOUT(bound, idle_readers_of_families, 120)
+TEST_F_TIMEOUT(bound, revocation, 120)
 {
 	struct action revocation = { .fn = take_back };
 	struct action stranger = { .fn = live_and_die };

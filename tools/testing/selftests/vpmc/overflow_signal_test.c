@@ -11,7 +11,7 @@
 #define PERIOD	10001
 #define TURNS	100000
 #define KERNEL_INSNS	0x200c0
-#define FILES	1000	/* to look at them takes many periods */
+#define BYTES	(16 << 20)	/* to write them takes many periods */
 
 FIXTURE(overflow_signal)
 {
@@ -28,8 +28,8 @@ FIXTURE_TEARDOWN(overflow_signal)
 	set_close(&self->set);
 }
 
-/* A thread in a system call that ends when the pipe does. */
-struct sleeper {
+/* A thread in write(), until all its bytes are read. */
+struct writer {
 	int fd;
 	int pipe[2];
 	int err;
@@ -233,20 +233,38 @@ TEST_F(overflow_signal, after_unlink_and_close)
 	self->set.fd = -1;
 }
 
-/* Unlinks what has overflowed, then lets its former owner go on. */
+static int read_some(int fd)
+{
+	static char some[1 << 16];
+	ssize_t n = read(fd, some, sizeof(some));
+
+	return n > 0 ? n : BYTES;
+}
+
+/* Starts the set of a thread that is in write(), and unlinks it there. */
 static void *unlink_overflowed(void *arg)
 {
-	struct sleeper *sleeper = arg;
-	struct vpmc_read read;
+	struct writer *writer = arg;
+	int size = fcntl(writer->pipe[0], F_GETPIPE_SZ), full = 0, left = BYTES;
+	struct vpmc_read read = {};
 
 	do {
-		sleeper->err = vpmc_read(sleeper->fd, &read);
 		sched_yield();
-	} while (!sleeper->err && read.state != VPMC_STATE_OVERFLOWED);
-	/* It is in poll(), which does not return before the pipe ends. */
-	sleeper->err = sleeper->err ?:
-		       vpmc_ioctl(sleeper->fd, VPMC_IOC_UNLINK, 0);
-	close(sleeper->pipe[1]);
+		writer->err = ioctl(writer->pipe[0], FIONREAD, &full);
+	} while (!writer->err && full < size);
+	writer->err = writer->err ?:
+		      vpmc_ioctl(writer->fd, VPMC_IOC_START, 0);
+	/* It cannot return before the last bytes are read. */
+	while (!writer->err && left > size &&
+	       read.state != VPMC_STATE_OVERFLOWED) {
+		left -= read_some(writer->pipe[0]);
+		sched_yield();
+		writer->err = vpmc_read(writer->fd, &read);
+	}
+	writer->err = writer->err ?:
+		      vpmc_ioctl(writer->fd, VPMC_IOC_UNLINK, 0);
+	while (left > 0)
+		left -= read_some(writer->pipe[0]);
 	return NULL;
 }
 
@@ -256,24 +274,20 @@ static void *unlink_overflowed(void *arg)
  */
 TEST_F(overflow_signal, unlinked_in_a_system_call)
 {
-	struct sleeper sleeper = { .fd = self->set.fd };
-	struct pollfd wait[FILES];
+	struct writer writer = { .fd = self->set.fd };
+	static char bytes[BYTES];
 	pthread_t thread;
-	int i;
 
 	ASSERT_EQ(0, handle(&self->set, SIGIO, 0));
-	ASSERT_EQ(0, pipe(sleeper.pipe));
-	for (i = 0; i < FILES; i++)
-		wait[i] = (struct pollfd){ .fd = sleeper.pipe[0] };
-	control_init(&self->set.control, 0);
+	ASSERT_EQ(0, pipe(writer.pipe));
+	control_init(&self->set.control, VPMC_CONTROL_STOPPED);
 	control_add_period(&self->set.control, KERNEL_INSNS, 0, PERIOD);
 	self->set.control.signal = SIGIO;
-	ASSERT_EQ(0, pthread_create(&thread, NULL, unlink_overflowed, &sleeper));
 	ASSERT_EQ(0, set_control(&self->set));
-	/* The pipe ends while it sleeps, or while it still looks at all of them. */
-	ASSERT_LT(0, poll(wait, FILES, -1));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, unlink_overflowed, &writer));
+	EXPECT_EQ(BYTES, write(writer.pipe[1], bytes, BYTES));
 	ASSERT_EQ(0, pthread_join(thread, NULL));
-	EXPECT_EQ(0, sleeper.err);
+	EXPECT_EQ(0, writer.err);
 	EXPECT_LT(0, self->set.page->overflows);
 	EXPECT_EQ(VPMC_STATE_UNLINKED, self->set.page->state);
 	EXPECT_EQ(0, seen.taken);

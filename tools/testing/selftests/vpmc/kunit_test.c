@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The kernel's own tests (CONFIG_VPMC_KUNIT_TEST) have run at boot and passed.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+
+#include "vpmc_test.h"
+
+FIXTURE(suite) {
+};
+
+FIXTURE_VARIANT(suite) {
+	const char *name;
+	unsigned int tests;
+};
+
+FIXTURE_VARIANT_ADD(suite, placement) {
+	.name = "vpmc_place",
+	.tests = 11,
+};
+
+FIXTURE_VARIANT_ADD(suite, selection) {
+	.name = "vpmc_selection",
+	.tests = 10,
+};
+
+FIXTURE_VARIANT_ADD(suite, set) {
+	.name = "vpmc_set",
+	.tests = 6,
+};
+
+FIXTURE_SETUP(suite)
+{
+	if (mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL))
+		ASSERT_EQ(EBUSY, errno);
+}
+
+FIXTURE_TEARDOWN(suite)
+{
+}
+
+/* Each test of the suite has a line "ok N NAME", indented once. */
+TEST_F(suite, has_passed)
+{
+	unsigned int passed = 0;
+	char line[256];
+	FILE *file;
+
+	snprintf(line, sizeof(line), "/sys/kernel/debug/kunit/%s/results",
+		 variant->name);
+	file = fopen(line, "r");
+	ASSERT_NE(NULL, file);
+	while (fgets(line, sizeof(line), file)) {
+		bool skipped = strstr(line, "# SKIP");
+		bool failed = strstr(line, "not ok ");
+
+		if (failed || skipped)
+			TH_LOG("%s", line);
+		EXPECT_FALSE(failed);
+		EXPECT_FALSE(skipped);
+		passed += !strncmp(line, "    ok ", 7) && !skipped;
+	}
+	fclose(file);
+	EXPECT_EQ(variant->tests, passed);
+}
+
+TEST_HARNESS_MAIN
