@@ -11,7 +11,7 @@ help:
 	@sed -n 's/^#: //p' Makefile
 
 #: make demo        install what is missing, build, boot, run the example program
-#: make check       static checks and the guests that tell most: two minutes
+#: make check       static checks and some guests: two minutes
 #: make test        the same set-up, then the tests (TESTS='NAME...': some suites)
 #: make test-debug  the selftests on kernels with lockdep, KASAN, PREEMPT_RT
 #: make test-mutants  known faults in the kernel: a test must notice each one

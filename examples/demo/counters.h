@@ -32,8 +32,9 @@ void counters_end(struct counters *c);
 uint64_t counters_ns(const struct counters *c, uint64_t ticks);
 
 /*
- * The read loop of <linux/vpmc.h>, for a set of NR_EVENTS counters that runs:
- * nobody looks at the state before counters_end(). All values are of one moment, without a system call.
+ * The read loop of <linux/vpmc.h>, for a set of NR_EVENTS counters that runs. The
+ * state is checked only in counters_end(). All values are of one moment, without a
+ * system call.
  */
 static inline __attribute__((always_inline))
 void counters_read(const struct counters *c, struct snapshot *s)

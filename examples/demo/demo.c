@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Two threads sort the lines of a text and search it, each with an algorithm
- * of its own, and measure that with counters of their own. Two programs that
- * nobody measures compete with them for the processors.
+ * of its own, and measure that with counters of their own. Two programs that are
+ * not measured compete with them for the processors.
  */
 #include <cpuid.h>
 #include <err.h>

@@ -11,7 +11,7 @@ static void subtract(struct snapshot *from, const struct snapshot *s)
 	from->migrations -= s->migrations;
 }
 
-/* Somebody looks at the snapshot: the compiler must not leave parts of it out. */
+/* The compiler must not leave parts of the snapshot out. */
 static inline void look_at(const struct snapshot *s)
 {
 	__asm__ volatile("" : : "r" (s) : "memory");

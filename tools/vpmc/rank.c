@@ -16,7 +16,7 @@
 
 #define MOST_RANKS	10000000
 
-/* What launchers set: Open MPI's, PMIx', that of MPICH and its kin, Slurm's. */
+/* What launchers set: Open MPI, PMIx, MPICH and its derivatives, Slurm. */
 static const struct {
 	const char *number, *ranks, *job;
 } launcher[] = {

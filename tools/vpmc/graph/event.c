@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The hooks: what the thread did since the last event goes to the function that is
- * on top, and what the event itself takes to nobody.
+ * The hooks: what the thread did since the last event is added to the function that
+ * is on top. What the event itself takes is added to no function.
  *
  * Copyright (C) 2026 vpmc developers
  */

@@ -2,8 +2,8 @@
 /*
  * What the files of the preloaded library share.
  *
- * It runs in the middle of somebody else's program: it calls malloc() nowhere, keeps
- * errno, opens no descriptor that stays, and starts no thread.
+ * The library runs inside of another program: it does not call malloc(), keeps errno,
+ * leaves no descriptor open, and starts no thread.
  *
  * Copyright (C) 2026 vpmc developers
  */

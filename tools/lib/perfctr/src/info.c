@@ -33,9 +33,9 @@ static void processor(unsigned int *family, unsigned int *model)
 }
 
 /*
- * Programs choose their events by the type. One that came after perfctr is told as
- * the Atom: it counts the architectural events, and how many counters it has is
- * seen by CPUID. AMD's later families have the events of family 10h that programs
+ * Programs choose their events by the type. A processor that came after perfctr is
+ * reported as the Atom: it counts the architectural events, and CPUID shows how many
+ * counters it has. AMD's later families have the events of family 10h that programs
  * use.
  */
 static unsigned int cpu_type(enum vpmc_kind kind)

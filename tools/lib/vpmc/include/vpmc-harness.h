@@ -20,10 +20,10 @@ struct vpmc_regions;
 typedef void vpmc_mark_fn(void);
 
 /*
- * A run: number @i of n. It places start and stop where it likes, as often as it
- * likes: what lies between a start and the next stop is counted. A compiler makes a
- * jump of a call at the end of a function, and restores registers before it: either
- * both the baseline and the test end with stop, or neither.
+ * A run: number @i of n. It may call start and stop at any place, any number of
+ * times: what lies between a start and the next stop is counted. A compiler may turn
+ * a call at the end of a function into a jump, and restore registers before it. So
+ * either both the baseline and the test should end with stop, or neither.
  */
 typedef void vpmc_run_fn(vpmc_mark_fn *start, vpmc_mark_fn *stop,
 			 unsigned long i, void *arg);
@@ -40,7 +40,7 @@ typedef void vpmc_run_fn(vpmc_mark_fn *start, vpmc_mark_fn *stop,
  * @corrected:	The same without @cost; or NULL.
  * @dirty:	For n bytes, 1 for each run that was disturbed and 0 for others; or
  *		NULL.
- * @nr_dirty:	Out: how many were disturbed.
+ * @nr_dirty:	Out: how many runs were disturbed.
  * @cost:	Out: the fixed cost: the least of the baseline's undisturbed runs.
  * @failed:	Out: the run in which start or stop was called wrongly.
  */

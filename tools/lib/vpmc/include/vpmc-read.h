@@ -114,8 +114,8 @@ vpmc_read_n(const struct vpmc_page *page, unsigned int n, uint64_t *count,
  * vpmc_read_page() - Read all counters, however many, and the run time
  * @page:	The calling thread's own page.
  * @count:	Receives @page->nr_counters 64-bit counts. Give it room for
- *		VPMC_MAX_COUNTERS, unless nobody but this thread can program its
- *		set: others may give it more of them at any moment.
+ *		VPMC_MAX_COUNTERS, unless only this thread can program its set:
+ *		other threads may program more counters at any moment.
  * @ticks:	Receives the thread's run time in TSC ticks; may be NULL.
  */
 static inline void vpmc_read_page(const struct vpmc_page *page,
@@ -214,10 +214,11 @@ static inline void vpmc_read_8(const struct vpmc_page *page, uint64_t count[8],
 }
 
 /*
- * How often vpmc_try_read() begins anew. Twice in a row is rare already: the
- * thread must have lost the CPU, or a counter have come to its end, within these
- * few instructions. A debugger that steps through the loop takes the CPU away at
- * each instruction, and no read would ever be undisturbed.
+ * How often vpmc_try_read() tries. Two disturbed tries in a row are rare:
+ * within these few instructions the thread must have lost the CPU, or a counter
+ * must have come to the end of its range. A debugger that steps through the
+ * loop takes the CPU away at each instruction, and no read would ever be
+ * undisturbed.
  */
 #define VPMC_READ_TRIES	16
 

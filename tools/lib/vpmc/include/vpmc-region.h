@@ -4,15 +4,15 @@
  *
  * Copyright (C) 2026 vpmc developers
  *
- * A thread opens its regions, names some, and says where each begins and ends. That
- * takes two reads of the counters and some ten instructions, and no system call.
- * From time to time the samples are taken into the statistics; what this takes is
- * not in the values.
+ * A thread opens its regions, names some, and calls vpmc_begin() and vpmc_end() where
+ * each begins and ends. That takes two reads of the counters and some ten
+ * instructions, and no system call. From time to time the samples are added to the
+ * statistics; the values do not include what this takes.
  *
  * A value is inclusive, with what regions within have counted, or exclusive,
  * without. What begin and end count themselves is measured when the regions are
  * opened and subtracted. A sample is dirty if the thread was put on a CPU, or its
- * set was changed, between begin and end: it is kept apart.
+ * set was changed, between begin and end. Dirty samples are added up separately.
  */
 #ifndef VPMC_REGION_H
 #define VPMC_REGION_H
@@ -35,8 +35,8 @@ struct vpmc_regions;
  * @begin:	What vpmc_begin() calls.
  * @end:	What vpmc_end() calls.
  *
- * More is behind that. A call by pointer is the same instructions in each program,
- * however it is linked: so their number can be subtracted.
+ * Private fields follow. A call by pointer takes the same instructions in each
+ * program, however it is linked, so their number can be subtracted.
  */
 struct vpmc_region {
 	int (*begin)(struct vpmc_region *region);
@@ -126,7 +126,7 @@ int vpmc_regions_open(struct vpmc_regions **regions, const char *list,
  * @regions:	The calling thread's, or those of a thread that has ended; NULL is
  *		nothing to do. None of its regions may be used any more.
  *
- * The counters go on. What was counted is kept for the report, if VPMC_REPORT is
+ * The counters continue. What was counted is kept for the report, if VPMC_REPORT is
  * set.
  *
  * Return: 0; or -EBUSY: they are closed, but some had begun and not ended; -EPERM:

@@ -4,23 +4,23 @@
  *
  * Copyright (C) 2026 vpmc developers
  *
- * vpmc(7) tells how the calls go together. vpmc-read.h and vpmc-ring.h, which
- * come with this header, read a page and a ring inline; vpmc-region.h, vpmc-harness.h
- * and vpmc-stats.h are about parts of a program.
+ * vpmc(7) describes how the calls are used together. vpmc-read.h and vpmc-ring.h,
+ * which come with this header, read a page and a ring inline. vpmc-region.h,
+ * vpmc-harness.h and vpmc-stats.h count parts of a program.
  *
  * All calls but those that return a pointer, a text or nothing return 0 or more,
  * or a negative error number. They define all their out-parameters on every
- * return, print nothing but what VPMC_REPORT asks for, install no signal handler and
- * set no errno that means anything. Where a call takes a struct vpmc_error it may be NULL.
+ * return. They print only what VPMC_REPORT asks for, and install no signal handler.
+ * errno has no meaning after them. A struct vpmc_error that a call takes may be NULL.
  *
  * A handle may be used by several threads at once, but for the calls that change
  * it: while vpmc_program(), vpmc_program_raw(), vpmc_map_ring() or vpmc_close()
  * lasts no other call may use the same handle. Two handles on one thread's
  * counters do not disturb each other.
  *
- * fork() leaves the child no counters: a handle on a thread of the parent's
- * process answers -ESRCH in the child, and its page and ring read as zeros. A
- * handle on another process means the same thread in the child.
+ * After fork() the child has no counters. A handle on a thread of the parent's
+ * process returns -ESRCH in the child, and its page and ring read as zeros. A
+ * handle on another process refers to the same thread in the child.
  */
 #ifndef VPMC_H
 #define VPMC_H
@@ -52,15 +52,15 @@ struct vpmc;
  * @VPMC_WHY_ATTRIBUTE:		The event has no such unit mask or attribute.
  * @VPMC_WHY_REFUSED_ATTRIBUTE:	The kernel does not permit that attribute.
  * @VPMC_WHY_DOUBLED:		An event is in the list twice.
- * @VPMC_WHY_CONFLICT:		Two events want one counter.
+ * @VPMC_WHY_CONFLICT:		Two events ask for one counter.
  * @VPMC_WHY_NO_KERNEL:		The kernel has no vpmc, or /proc is not mounted.
  * @VPMC_WHY_OFF:		vpmc is switched off on the kernel's command line.
  * @VPMC_WHY_NO_THREAD:		There is no such thread, or it has ended.
  * @VPMC_WHY_NO_ACCESS:		The caller may not open that thread's counters.
  * @VPMC_WHY_KERNEL_THREAD:	It is a thread of the kernel.
  * @VPMC_WHY_EXISTS:		The thread has a set already.
- * @VPMC_WHY_SYSTEM:		A system call failed otherwise; the error number
- *				tells.
+ * @VPMC_WHY_SYSTEM:		A system call failed for another reason: see the
+ *				error number.
  * @VPMC_WHY_UMASK:		The event counts nothing without a unit mask.
  *
  * They continue enum vpmc_reason, and are used where that one is.
@@ -164,7 +164,7 @@ struct vpmc_event {
 #define VPMC_INFO_DEFAULT	(1U << 2)  /* the one taken if none is named */
 
 /**
- * struct vpmc_event_info - One line of what vpmc_list_events() tells
+ * struct vpmc_event_info - One event or unit mask from vpmc_list_events()
  * @name:	What can be written in a list, for instance
  *		"INST_RETIRED:ANY_P".
  * @event:	The event's name alone.
@@ -213,11 +213,11 @@ const char *vpmc_version(void);
  *
  * The page is mapped, so that vpmc_read() makes no system call in this thread.
  * The descriptor is closed by execve(). The counters live until vpmc_unlink() or
- * until the thread ends, whoever closes what.
+ * until the thread ends, even if all handles are closed before.
  *
  * Return: 0, or -ENOSYS: the kernel has no vpmc; -ENODEV: it is switched off;
- * -ENOENT: VPMC_OPEN_EXISTING, and there are no counters; -EACCES: only those may
- * count who are privileged; -EINVAL: unknown flags; -EMFILE, -ENFILE, -ENOMEM.
+ * -ENOENT: VPMC_OPEN_EXISTING, and there are no counters; -EACCES: only privileged
+ * users may count; -EINVAL: unknown flags; -EMFILE, -ENFILE, -ENOMEM.
  */
 int vpmc_open(struct vpmc **v, unsigned int flags, struct vpmc_error *error);
 
@@ -228,8 +228,8 @@ int vpmc_open(struct vpmc **v, unsigned int flags, struct vpmc_error *error);
  * @flags:	As for vpmc_open().
  * @error:	Receives what went wrong; may be NULL.
  *
- * A thread of another process is opened by who may debug it. The counts of
- * another thread are read by vpmc_read() as well, by a system call then.
+ * To open a thread of another process the caller must be allowed to debug it.
+ * vpmc_read() also reads the counts of another thread, by a system call.
  *
  * Return: As vpmc_open(), and -ESRCH: there is no such thread, or it is exiting;
  * -EACCES, -EPERM: the caller may not debug it; -EOPNOTSUPP: a thread of the
@@ -239,7 +239,7 @@ int vpmc_open_thread(struct vpmc **v, pid_t tid, unsigned int flags,
 		     struct vpmc_error *error);
 
 /**
- * vpmc_open_fd() - Open the counters that a descriptor means
+ * vpmc_open_fd() - Open the counters that a descriptor refers to
  * @v:		Receives the handle; NULL on error.
  * @fd:		A descriptor of a file "perfctr", inherited or passed. The handle
  *		has a copy of its own; @fd remains the caller's.
@@ -256,8 +256,8 @@ int vpmc_open_fd(struct vpmc **v, int fd, struct vpmc_error *error);
  * vpmc_close() - Give a handle back
  * @v:		The handle; NULL is nothing to do.
  *
- * The counters go on. The page and the ring of this handle are unmapped: nobody
- * may read them any more.
+ * The counters continue. The page and the ring of this handle are unmapped, and
+ * must not be read any more.
  */
 void vpmc_close(struct vpmc *v);
 
@@ -307,10 +307,9 @@ const char *vpmc_table(const char **description);
  * vpmc_check() - Is counting possible here?
  * @error:	Receives why not, and what helps; may be NULL.
  *
- * A thread is created for the time of the call, which programs a set, stopped:
- * so the kernel itself answers, with all its rules, and the caller's counters
- * are not touched. While this lasts, and up to a second longer, the PMU belongs
- * to vpmc.
+ * The call creates a thread, which programs a stopped set. So the kernel itself
+ * answers, with all its rules, and the caller's counters do not change. During the
+ * call, and up to a second longer, the PMU belongs to vpmc.
  *
  * Return: 0: instructions in user mode can be counted; or the error that
  * vpmc_open() or vpmc_program() gave.
@@ -324,8 +323,8 @@ int vpmc_check(struct vpmc_error *error);
  * @nr:		Receives its number of elements, at least 1; 0 on error.
  * @error:	Receives which event is wrong and why; may be NULL.
  *
- * The kernel is asked for nothing but the kind of the processor: what it permits
- * is seen by vpmc_program(). Events with '?' that this processor does not have
+ * The kernel is asked only for the kind of the processor. vpmc_program() shows what
+ * the kernel permits. Events with '?' that this processor does not have
  * are in the array with VPMC_EVENT_LEFT_OUT and a reason.
  *
  * A list may be longer than what fits: programs take as many of its elements at
@@ -344,7 +343,7 @@ int vpmc_parse_events(const char *list, struct vpmc_event **events,
 void vpmc_free_events(struct vpmc_event *events);
 
 /**
- * vpmc_list_events() - Tell all events of this processor
+ * vpmc_list_events() - List all events of this processor
  * @tell:	Is called for each; ends the list by returning other than 0. It
  *		may use the library.
  * @arg:	Is passed to @tell.
@@ -366,10 +365,10 @@ int vpmc_list_events(int (*tell)(void *arg, const struct vpmc_event_info *info),
  * @flags:	VPMC_CONTROL_* bits of <linux/vpmc.h>.
  * @error:	Receives what was refused, and why; may be NULL.
  *
- * The whole set is programmed, and started but for VPMC_CONTROL_STOPPED; or
+ * The whole set is programmed, and started unless VPMC_CONTROL_STOPPED is set; or
  * nothing is changed. Optional events that the kernel refuses because the
- * processor has not got them are left out. @element and @counter of each event
- * tell afterwards where its count is.
+ * processor does not have them are left out. Afterwards @element and @counter of
+ * each event tell where its count is.
  *
  * Return: The number of counters in the set, or what CONTROL answers, see
  * vpmc(7): -EINVAL, -ENOSPC, -EOPNOTSUPP, -EACCES, -ENODEV, -EBUSY, -EEXIST,
@@ -451,7 +450,7 @@ int vpmc_clear(struct vpmc *v, uint32_t mask);
 int vpmc_resume(struct vpmc *v);
 
 /**
- * vpmc_unlink() - Detach the counters from their thread for good
+ * vpmc_unlink() - Detach the counters from their thread permanently
  * @v:		The handle. Its sums can still be read.
  *
  * Return: 0, or -ESRCH: they are detached; -EBADF: opened for reading alone.

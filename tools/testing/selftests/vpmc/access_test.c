@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who may open whose counters, and count what: by user, capability, namespace
- * and mount option of /proc.
+ * Which processes may open counters and what they may count, depending on user,
+ * capabilities, namespaces and mount options of /proc.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -17,8 +17,8 @@
 static const struct choice insns[] = { { EV_INSNS, 0 }, {} };
 
 /*
- * Without Yama there is only 0. Its default, 1, keeps siblings apart, which here
- * callers and owners are.
+ * Without Yama there is only 0. Its default, 1, refuses siblings. Callers and
+ * owners are siblings here.
  */
 static int set_scope(const char *value)
 {
@@ -27,7 +27,7 @@ static int set_scope(const char *value)
 	return err == -ENOENT && !strcmp(value, "0") ? 0 : err;
 }
 
-/* Everything by descriptor: 0 if all of it works. */
+/* All operations on a descriptor: 0 if they work. */
 static int use(const struct target *t)
 {
 	struct vpmc_read read;
@@ -80,7 +80,7 @@ FIXTURE_VARIANT_ADD(access, debugger) {
 	.caller = USER, .owner = OTHER, .caps = 1ULL << CAP_SYS_PTRACE,
 };
 
-/* Counts everything, but not whose processes it does not control. */
+/* May count all events, but not in processes that it does not control. */
 FIXTURE_VARIANT_ADD(access, perfmon_is_no_debugger) {
 	.caller = USER, .owner = OTHER, .caps = 1ULL << CAP_PERFMON,
 	.err = -EACCES,
@@ -90,7 +90,9 @@ FIXTURE_VARIANT_ADD(access, root_of_a_user_namespace) {
 	.caller = USER, .owner = OTHER, .user_namespace = true, .err = -EACCES,
 };
 
-/* The same user, but outside: ptrace_may_access() wants CAP_SYS_PTRACE there. */
+/*
+ * The same user, but outside: there ptrace_may_access() needs CAP_SYS_PTRACE.
+ */
 FIXTURE_VARIANT_ADD(access, own_from_a_user_namespace) {
 	.caller = USER, .owner = USER, .user_namespace = true, .err = -EACCES,
 };
@@ -130,7 +132,7 @@ TEST_F(access, open)
 	EXPECT_EQ(0, child_status(pid));
 }
 
-/* The right was there at open; what the owner becomes does not matter later. */
+/* The right is checked at open(). Later changes of the owner do not matter. */
 TEST(decided_at_open)
 {
 	struct target t = { .uid = USER };
@@ -191,7 +193,9 @@ TEST(hidepid)
 	EXPECT_EQ(0, target_end(&other));
 }
 
-/* Counting the kernel: what perf asks for it, of who programs the set. */
+/*
+ * Counting the kernel: what perf requires, of the process that calls CONTROL.
+ */
 static int kernel_refused(int fd)
 {
 	struct vpmc_control control;
@@ -255,7 +259,7 @@ static bool lives(pid_t pid)
 	return state && !strchr("ZX", state);
 }
 
-/* Has newborn processes count, whatever they are going to be. */
+/* Lets new processes count, whatever program they will execute. */
 static void *attach_to_newborns(void *unused)
 {
 	struct vpmc_control control;

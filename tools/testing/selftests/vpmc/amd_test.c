@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * AMD's PMU: what CONTROL refuses there, where events are placed, and that values
- * alone tell of an overflow. The guests file runs each test where it fits.
+ * AMD's PMU: what CONTROL refuses there, where events are placed, and that only
+ * the values show an overflow. The guests file runs each test where it fits.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -130,7 +130,7 @@ static void reserved_bits(struct __test_metadata *_metadata, int fd,
 		  refused(fd, AMD_INSNS, machine.nr_gp, -EINVAL));
 }
 
-/* 19 is pin control, which other machines than these do have. */
+/* 19 is pin control, which these machines do not have. */
 TEST_F(amd, reserved_bits_k8)
 {
 	reserved_bits(_metadata, self->set.fd, 0xff84ffffULL);
@@ -161,7 +161,7 @@ TEST_F(amd, merged_counters)
 			  -EOPNOTSUPP));
 	EXPECT_EQ(VPMC_REASON_EXTRA_MSR,
 		  refused(self->set.fd, EVENT(0xfff), VPMC_ANY, -EOPNOTSUPP));
-	/* Any other may be there or not, the PMU does not say. */
+	/* The PMU does not tell which other events exist. */
 	EXPECT_EQ(0, refused(self->set.fd, EVENT(0x0e0), VPMC_ANY, 0));
 	EXPECT_EQ(0, refused(self->set.fd, EVENT(0x103), VPMC_ANY, 0));
 }
@@ -215,7 +215,7 @@ TEST_F(amd, events_15h)
 	}
 }
 
-/* The first and last of them take what others need. All count. */
+/* The first and the last one take counters that others need. All count. */
 TEST_F(amd, placed_15h)
 {
 	static const uint64_t evtsel[COUNTERS] = {
@@ -310,7 +310,7 @@ TEST_F(amd, boundary)
 	}
 }
 
-/* While nobody counts, perf finds what it left: zero. */
+/* While no set counts, perf finds what it left: zero. */
 TEST_F(amd, registers_given_back)
 {
 	bool global = machine.features & VPMC_FEATURE_GLOBAL_CTRL;
@@ -357,7 +357,8 @@ TEST_F(amd, v2_starts_and_stops)
 
 /*
  * Firmware left a counter on and status bits set. The counter does not count
- * beside a set, its overflow is nobody's, and the global register comes back.
+ * beside a set, its overflow is charged to no set, and the global register is
+ * restored.
  */
 TEST_F(amd, v2_left_on)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sets have some counters for good, and perf uses the others at the same time.
- * Both count exactly, whatever either does.
+ * Some counters belong to sets permanently, and perf uses the others at the
+ * same time. Both count exactly, whatever the other one does.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -56,12 +56,12 @@ TEST_F(beside, told)
 	EXPECT_EQ(1, info.nr_fixed);
 	EXPECT_EQ(VPMC_HOLDER_VPMC, info.holder);
 	EXPECT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_UNLINK, 0));
-	/* perf is nobody who keeps us from these. */
+	/* perf does not keep sets from these. */
 	ASSERT_EQ(0, perf_open_three(self->perf));
 	EXPECT_EQ(VPMC_HOLDER_NONE, pmu_holder(self->set.fd));
 }
 
-/* Each with the counter that is named, and 'all': what is beyond is perf's. */
+/* Each with the counter that is named, and with "all". Others are perf's. */
 TEST_F(beside, refused)
 {
 	static const struct choice perfs[] = { { EV_INSNS, 1 }, {} };
@@ -148,7 +148,7 @@ TEST_F(beside, thousand_switches)
 	EXPECT_EQ(0, stop_disturber(pid[1]));
 }
 
-/* perf starts all its counters, whenever it does; ours that stand go on to do so. */
+/* When perf starts all its counters, stopped ones of ours stay stopped. */
 TEST_F(beside, stopped_set_stands)
 {
 	struct code_count both = code_add(CODE_MEASURE, CODE_LOOP(1000));
@@ -179,7 +179,7 @@ TEST_F(beside, stopped_set_stands)
 	}
 }
 
-/* Overflows of ours while perf has no event at all: the NMI is perf's all the same. */
+/* Overflows of ours while perf has no event: perf's NMI still handles them. */
 TEST_F(beside, overflows_without_perf)
 {
 	struct vpmc_read read;
@@ -192,7 +192,7 @@ TEST_F(beside, overflows_without_perf)
 	EXPECT_EQ(0, self->set.page->merged);
 }
 
-/* Both interrupt, often together. Nobody loses one, or gets the other's. */
+/* Both interrupt, often together. Neither loses one or gets the other's. */
 TEST_F(beside, overflows_while_perf_samples)
 {
 	const long n = 100000;
@@ -261,7 +261,7 @@ TEST_F(beside, event_stops_while_we_write)
 		ASSERT_EQ(0, shared_registers(0, &regs));
 		ASSERT_EQ(8, read(event, &count[1], 8));
 		ASSERT_EQ(0xa, regs.fixed_control & 0xf);
-		/* It counts the kernel: when it does not it has been stopped. */
+		/* It counts the kernel. If the count stands, it was stopped. */
 		late = count[0] == count[1] ? 0 : late + 1;
 		stopped += !late;
 		if (!late)
@@ -301,7 +301,7 @@ TEST_F(beside, perf_has_what_is_left)
 	EXPECT_EQ(want.insns, count[2]);
 }
 
-/* The last set is gone: perf does not start what it left. */
+/* The last set is gone: perf does not start the counters that the set left. */
 TEST_F(beside, nothing_left_on)
 {
 	struct shared_registers regs;
@@ -399,7 +399,7 @@ static int alive(const int *fd, int n)
 	return 1;
 }
 
-/* They move; if they cannot nothing is lent, and they do not notice. */
+/* Pinned events move. If they cannot, nothing is lent and they continue. */
 TEST(pinned_events)
 {
 	int fd[4], i;

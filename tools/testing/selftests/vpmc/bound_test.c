@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A revocation is over within a bound, whatever users do: with many families,
- * and threads that read them and get no CPU time. So is what the members of such a
- * family do.
+ * A revocation takes no longer than a bound, whatever users do: with many
+ * families, and with threads that read them and get no CPU time. Members of
+ * such a family fork and end within a bound, too.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -23,7 +23,7 @@
 #define BOUND_MS	10
 #define MEMBERS_MS	300	/* for a thread of each family */
 
-/* Everything that sleeps does so in a read() of this pipe. */
+/* All threads that sleep do so in a read() of this pipe. */
 static int sleep_pipe[2];
 static pthread_barrier_t ready, readers_ready;
 static volatile bool stop;
@@ -151,7 +151,7 @@ static double ms_now(void)
 	return now.tv_sec * 1e3 + now.tv_nsec * 1e-6;
 }
 
-/* What is measured is done by a thread of its own: it may never return. */
+/* A thread of its own does what is measured, because it may never return. */
 struct action {
 	int (*fn)(void);
 	pthread_t thread;
@@ -171,7 +171,7 @@ static void *action_thread(void *arg)
 	return NULL;
 }
 
-/* Longer than the bound by far. The thread is still there if it is not done. */
+/* Much longer than the bound. If the thread still runs, it is not done. */
 static double action_ms(struct action *a)
 {
 	int i;
@@ -223,7 +223,7 @@ static int take_back(void)
 	return write_file(REVOKE_FILE, "1");
 }
 
-/* A process of somebody else, which counts and ends when it is told to. */
+/* Another user's process, which counts, and ends on request. */
 static int stranger_pipe[2];
 static pid_t stranger_pid;
 
@@ -352,7 +352,7 @@ TEST_F_TIMEOUT(bound, revocation, 120)
 	 */
 	EXPECT_EQ(0, perf_error(1000));
 
-	/* What it left behind: who lost the PMU is known. */
+	/* Afterwards the descendants that lost the PMU are counted. */
 	ASSERT_EQ(0, family_read(self->family[0].set.fd, LIVING, &read));
 	EXPECT_EQ(VPMC_STATE_REVOKED, read.state);
 	EXPECT_EQ(LARGE, read.living);
@@ -367,7 +367,7 @@ TEST_F_TIMEOUT(bound, revocation, 120)
 	EXPECT_EQ(0, stranger.err);
 }
 
-/* A family is not held by those who read it. */
+/* Readers of a family do not block its members. */
 TEST_F_TIMEOUT(bound, members_come_and_go, 120)
 {
 	struct action members = { .fn = act_all };
@@ -393,7 +393,7 @@ TEST_F_TIMEOUT(bound, members_come_and_go, 120)
 	EXPECT_EQ(0, live_and_die());
 }
 
-/* Nor does a process that has nothing to do with them. */
+/* Readers do not block an unrelated process either. */
 TEST_F_TIMEOUT(bound, strangers_come_and_go, 120)
 {
 	struct action stranger = { .fn = live_and_die };

@@ -186,7 +186,7 @@ static int sums(struct set *set, const struct choice *choice,
 	return err;
 }
 
-/* A load hits or misses, whoever uses the caches meanwhile. */
+/* Hits and misses add up to the loads, even if others use the caches. */
 TEST_F(cache, sums)
 {
 	static const struct choice of_loads[] = {
@@ -211,7 +211,7 @@ TEST_F(cache, sums)
 	EXPECT_EQ(0, stop_disturber(pid));
 }
 
-/* Loads of others, of interrupts and of switches are not the thread's. */
+/* Loads of other threads, interrupts and switches are not counted. */
 TEST_F(cache, preemptions)
 {
 	pid_t pid = start_preempter(0, 50000);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * VPMC_CONTROL_UNLINK_ON_CLOSE: what a controller has programmed in others ends
- * with its descriptor, however that ends.
+ * VPMC_CONTROL_UNLINK_ON_CLOSE: the sets that a process has programmed in
+ * others end with its descriptor, for whatever reason that is closed.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -80,7 +80,7 @@ TEST_F(close, controller_is_killed)
 	EXPECT_EQ(VPMC_HOLDER_NONE, pmu_holder(self->other));
 }
 
-/* Without the flag it lives on, as ever. */
+/* Without the flag the set stays. */
 TEST_F(close, not_asked_for)
 {
 	ASSERT_EQ(0, program(self->fd, 0, events));
@@ -88,7 +88,7 @@ TEST_F(close, not_asked_for)
 	EXPECT_EQ(VPMC_STATE_RUNNING, state_of(self->other));
 }
 
-/* Each CONTROL decides anew, by whomever. */
+/* Each CONTROL sets or clears the flag, whichever process calls it. */
 TEST_F(close, decided_anew)
 {
 	int third = target_open(&self->t, O_RDWR);
@@ -103,7 +103,7 @@ TEST_F(close, decided_anew)
 	EXPECT_EQ(VPMC_STATE_RUNNING, state_of(self->other));
 	third = target_open(&self->t, O_RDWR);
 	ASSERT_EQ(0, program(third, ON_CLOSE, events));
-	/* What fails decides nothing. */
+	/* A CONTROL that fails changes nothing. */
 	EXPECT_EQ(-EEXIST, program(self->other, VPMC_CONTROL_NEW, events));
 	close(third);
 	EXPECT_EQ(VPMC_STATE_UNLINKED, state_of(self->other));
@@ -122,7 +122,7 @@ TEST_F(close, read_control)
 	close(self->fd);
 }
 
-/* What came after UNLINK is another set. */
+/* A set that was attached after UNLINK is another one. */
 TEST_F(close, unlinked_before)
 {
 	int fd;
@@ -136,7 +136,7 @@ TEST_F(close, unlinked_before)
 	close(fd);
 }
 
-/* A mapping is a descriptor, too. */
+/* A mapping keeps the file open, too. */
 TEST(mapped)
 {
 	struct set set;
@@ -153,7 +153,7 @@ TEST(mapped)
 	close(other);
 }
 
-/* A root that does as it is told: forks a member, and ends. */
+/* A root that forks a member and ends, each on request. */
 static void root_main(struct child *c)
 {
 	pid_t pid;

@@ -78,7 +78,7 @@ TEST_F(count, alone)
 	}
 }
 
-/* START and STOP go on from where they were. */
+/* START and STOP continue from the present sums. */
 TEST_F(count, in_parts)
 {
 	struct code_count sum = CODE_COUNT(0, 0);
@@ -137,8 +137,9 @@ TEST_F(count, preemptions)
 }
 
 /*
- * From the idle thread, too, the CPU comes to others while the owner sleeps. The
- * page is not mapped: an address space with RDPMC is looked after in any case.
+ * While the owner sleeps, the CPU is switched from the idle thread to others,
+ * too. The page is not mapped, because with RDPMC the kernel would handle the
+ * switch in any case.
  */
 TEST_F(count, sleeps_while_others_run)
 {
@@ -340,9 +341,9 @@ TEST_F(count, exec_by_thread)
 }
 
 /*
- * A CPU counts what a thread wants if nobody was there since, which the number of
- * its load tells. That is another one than each of the other CPU's, also if there
- * have been as many.
+ * A CPU still counts for a thread if no other one ran there since. The ticket
+ * of its load shows that. It differs from all tickets of the other CPU, even if
+ * that CPU had as many loads.
  */
 TEST(as_many_loads_on_two_cpus)
 {

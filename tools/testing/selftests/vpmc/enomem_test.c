@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * No memory: each allocation of a call fails in turn (/proc/thread-self/fail-nth),
- * until there are none left. What fails says ENOMEM, changes nothing and leaves
- * nothing behind. For a kernel with CONFIG_FAILSLAB, CONFIG_FAIL_PAGE_ALLOC and
- * CONFIG_FAULT_INJECTION_DEBUG_FS.
+ * No memory: each allocation of a call fails in turn
+ * (/proc/thread-self/fail-nth), until there are none left. A call that fails
+ * returns ENOMEM, changes nothing and leaves nothing behind. For a kernel with
+ * CONFIG_FAILSLAB, CONFIG_FAIL_PAGE_ALLOC and CONFIG_FAULT_INJECTION_DEBUG_FS.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -27,7 +27,7 @@ FIXTURE(enomem)
 	int failed;	/* calls so far that had no memory */
 };
 
-/* Allocations that may sleep fail, too, single pages as well, without a report. */
+/* Also allocations that may sleep, and single pages; without a report. */
 static const char * const settings[][2] = {
 	{ DEBUG "failslab/ignore-gfp-wait", "N" },
 	{ DEBUG "failslab/verbose", "0" },
@@ -75,7 +75,7 @@ static bool has_failed(int file)
 	return pread(file, text, sizeof(text) - 1, 0) > 0 && !atoi(text);
 }
 
-/* Without its @n-th allocation, if it has so many: false if not. */
+/* Lets its @n-th allocation fail. False if it has fewer. */
 static bool call_without(int file, int n, long (*call)(struct set *set),
 			 struct set *set, long *result)
 {
@@ -150,7 +150,7 @@ static void control_everything(struct vpmc_control *control)
 	control->ring_watermark = 1;
 }
 
-/* The first one: the PMU is nobody's until then. */
+/* The first set: until then no user has the PMU. */
 TEST_F(enomem, control)
 {
 	struct set *set = &self->set;
@@ -162,7 +162,7 @@ TEST_F(enomem, control)
 	ASSERT_LE(0, set->fd);
 	control_everything(&set->control);
 	for_each_without(n, call_control, set, result) {
-		/* It can do without. */
+		/* This allocation is optional. */
 		if (!result) {
 			set_close(set);
 			set->fd = vpmc_open();
@@ -183,7 +183,7 @@ TEST_F(enomem, control)
 	EXPECT_EQ(0, wrong_after(set, CODE_LOOP(TURNS)));
 }
 
-/* Another one: the set stays what it is, and counts on. */
+/* Another CONTROL: the old set stays and continues to count. */
 TEST_F(enomem, control_again)
 {
 	struct code_count all = CODE_COUNT(0, 0);
@@ -342,7 +342,7 @@ TEST_F(enomem, fork)
 	TH_LOG("%d allocations", n - 1);
 	ASSERT_EQ(0, family_read(set->fd, FINISHED | LIVING, &read));
 	EXPECT_EQ(children + 1, read.finished);
-	/* No child that there never was holds the PMU. */
+	/* A child that was not created does not hold the PMU. */
 	ASSERT_EQ(0, vpmc_ioctl(set->fd, VPMC_IOC_UNLINK, 0));
 	EXPECT_EQ(VPMC_HOLDER_NONE, pmu_holder(set->fd));
 }
@@ -394,7 +394,7 @@ static int judge(int status, const struct vpmc_read *read)
 	return WRONG;
 }
 
-/* One of the above, and whether there are so many allocations. */
+/* One of the above. False if there are fewer allocations. */
 static int outcome_of_exec(int n, bool *failed)
 {
 	struct vpmc_read read;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a processor's counters cannot do: events that some of them count alone, or
- * by which one hyper-thread spoils what the other one counts. And hypervisors that
- * have fewer counters than they say.
+ * Limits of a processor's counters: events that only some of them can count,
+ * and events by which one hyper-thread corrupts the counts of the other one.
+ * And hypervisors that have fewer counters than CPUID says.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -38,7 +38,7 @@ TEST(two_threads_to_a_core)
 	EXPECT_EQ(VPMC_REASON_NONE, reason_for(0xd4));
 }
 
-/* There is nobody to be disturbed. */
+/* There is no other hyper-thread. */
 TEST(one_thread_to_a_core)
 {
 	uint64_t event;
@@ -89,7 +89,7 @@ TEST(event_of_one_counter)
 		  placed(&control, (struct choice[]){
 				 { PENDING_MISSES, VPMC_ANY },
 				 { PENDING_MISSES, VPMC_ANY }, {} }));
-	/* What was asked for by number stays. */
+	/* Counters that were asked for by number stay. */
 	EXPECT_EQ(REFUSED(0, NO_COUNTER),
 		  placed(&control, (struct choice[]){
 				 { PENDING_MISSES, VPMC_ANY },
@@ -137,8 +137,9 @@ TEST(event_of_another_register)
 }
 
 /*
- * CPUID names counters that RDPMC does not find, as under some hypervisors: the
- * switch would die of them, so there are none. perf's one event has one that works.
+ * CPUID names counters that RDPMC does not find, as under some hypervisors. The
+ * switch would crash, so no counters are offered. perf's one event has a
+ * counter that works.
  */
 TEST(fewer_counters)
 {
@@ -155,7 +156,7 @@ TEST(fewer_counters)
 	EXPECT_EQ(VPMC_REASON_NO_PMU, control.reason);
 	EXPECT_EQ(VPMC_HOLDER_NONE, pmu_holder(fd));
 
-	/* What it tried is given back, and the run time is there. */
+	/* The PMU was given back after the check, and the run time works. */
 	perf = perf_open_insns();
 	EXPECT_LE(0, perf);
 	close(perf);

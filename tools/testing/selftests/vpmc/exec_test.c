@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * execve() of programs that a user may watch, and of those that not; who a
- * thread is in its own namespace.
+ * execve() of programs that a user may watch, and of others; thread ids in the
+ * owner's own namespace.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -48,7 +48,7 @@ FIXTURE_VARIANT_ADD(exec, file_capability_debugged) {
 	.mode = 0755, .capability = "e", .debugged = true, .unlinks = true,
 };
 
-/* Whoever may not read a program may not watch it either. */
+/* A user who may not read a program may not watch it either. */
 FIXTURE_VARIANT_ADD(exec, not_readable) {
 	.mode = 0711, .unlinks = true,
 };
@@ -190,7 +190,7 @@ static unsigned int exec_flags(int fd)
 /* What the image does after its STOP, which fails: it has no such descriptor. */
 #define IMAGE_ALL	code_add(CODE_EXEC_IMAGE, CODE_COUNT(29, 0))
 
-/* As a tool would measure another program: all of it, and nothing but it. */
+/* A tool measures another program: all of it, and nothing else. */
 TEST(enable_on_exec)
 {
 	struct pollfd end = { .events = POLLIN };
@@ -214,7 +214,7 @@ TEST(enable_on_exec)
 	EXPECT_EQ(IMAGE_ALL.insns, read.sum[0]);
 	EXPECT_EQ(IMAGE_ALL.branches, read.sum[1]);
 	EXPECT_LT(IMAGE_ALL.insns, read.ticks);
-	/* It is used up. */
+	/* The flag works once. */
 	EXPECT_EQ(0, exec_flags(end.fd));
 	EXPECT_EQ(EBADF, child_status(s.pid));
 }
@@ -250,7 +250,7 @@ TEST(exec_flags_exclude_each_other)
 				       VPMC_CONTROL_ENABLE_ON_EXEC));
 	EXPECT_EQ(0, control_two(fd, VPMC_CONTROL_CLOSE_ON_EXEC));
 	EXPECT_EQ(VPMC_CONTROL_CLOSE_ON_EXEC, exec_flags(fd));
-	/* Another CONTROL, another answer. */
+	/* Another CONTROL sets or clears the flag. */
 	EXPECT_EQ(0, control_two(fd, 0));
 	EXPECT_EQ(0, exec_flags(fd));
 }
@@ -329,7 +329,7 @@ static int attach_until_refused(const struct starter *s, int *fds, int max)
 		if (n >= max)
 			close(fds[n % max]);
 		fds[n++ % max] = fd;
-		/* So that the next one attaches anew. */
+		/* The next one attaches new counters. */
 		vpmc_ioctl(fd, VPMC_IOC_UNLINK, 0);
 	}
 }
@@ -357,7 +357,7 @@ TEST(attached_while_it_becomes_root)
 	EXPECT_EQ(0, child_status(pid));
 }
 
-/* In a pid namespace of its own a thread is known by another number. */
+/* In its own pid namespace a thread has another number. */
 TEST(pid_namespace)
 {
 	pid_t pid;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * START_ALL, STOP_ALL and CLEAR_ALL: a root and its descendants obey by one call,
- * also those that are born or end meanwhile.
+ * START_ALL, STOP_ALL and CLEAR_ALL: one call changes a root and its
+ * descendants, also those that are born or end meanwhile.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -178,7 +178,9 @@ TEST_F(family, clear_of_finished)
 	EXPECT_EQ(0, read.finished + read.sum[0] + read.sum[1] + read.ticks);
 }
 
-/* To a member a command is about that one alone, and to a set without members. */
+/*
+ * A command to a member, or to a set without members, affects that set alone.
+ */
 TEST_F(family, not_a_root)
 {
 	ASSERT_EQ(0, vpmc_ioctl(self->fd[0], VPMC_IOC_START_ALL, 0));
@@ -195,7 +197,7 @@ TEST_F(family, not_a_root)
 	ASSERT_EQ(0, vpmc_ioctl(self->fd[1], VPMC_IOC_CLEAR_ALL, 0));
 }
 
-/* The same as of the single ones, and nothing happens. */
+/* The same errors as of START, STOP and CLEAR, and nothing changes. */
 TEST_F(family, errors)
 {
 	static const unsigned int all[] = {
@@ -261,7 +263,7 @@ TEST(threads)
 	set_close(&root);
 }
 
-/* Sums of all, that ended or not. */
+/* Sums of all members, living and ended. */
 static uint64_t everything(int fd)
 {
 	struct vpmc_read read;
@@ -269,7 +271,7 @@ static uint64_t everything(int fd)
 	return family_read(fd, LIVING | FINISHED, &read) ? ~0ULL : read.sum[0];
 }
 
-/* Forks all the time: a parent that has not obeyed yet has children. */
+/* Forks all the time: a parent that was not visited yet has children. */
 static void fork_for_ever(void)
 {
 	if (pin(1))

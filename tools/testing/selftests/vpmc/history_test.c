@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What went wrong in others' drivers of performance counters, and must not here.
- * Documentation/arch/x86/vpmc.rst lists these tests with those of other files.
+ * Faults that other drivers of performance counters had. vpmc must not have
+ * them. Documentation/arch/x86/vpmc.rst lists these tests with those of other
+ * files.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -55,7 +56,7 @@ TEST(stale_selection)
 	set_close(&set);
 }
 
-/* A counter is written or selected anew while it counts for somebody else. */
+/* A counter is written or selected anew while it counts for another thread. */
 TEST(live_counters)
 {
 	const struct timespec ts = short_sleep(100000);
@@ -88,7 +89,7 @@ static int wrmsr(int fd, uint32_t msr, uint64_t value)
 	return pwrite(fd, &value, sizeof(value), msr) == sizeof(value) ? 0 : -1;
 }
 
-/* What somebody left enabled and selected does not count beside a set. */
+/* Counters that another user left enabled do not count beside a set. */
 TEST(stale_enable_bits)
 {
 	static const uint32_t stale[] = { 0, 1, 2, FIXED(0) };
@@ -169,8 +170,8 @@ TEST(freezes)
 #define COUNTER(i)	(0x4c1 + (i))
 
 /*
- * An overflow that nobody was told of, of a counter without interrupt, is not
- * perf's when it gets the PMU back.
+ * An overflow of a counter without interrupt was not reported. perf must not
+ * find it when it gets the PMU back.
  */
 TEST(overflow_bits)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CPUs that go and come while counters run, and while the PMU changes hands.
+ * CPUs that go offline and come online while counters run, and while perf and
+ * sets take the PMU in turn.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -13,7 +14,7 @@ static const struct choice mine[] = {
 	{ EV_INSNS, FIXED(0) }, { EV_BRANCHES, 0 }, { EV_INSNS, 3 }, {}
 };
 
-/* Leaves counters running on CPU 1, and may come back on any. */
+/* Leaves counters running on CPU 1, and may continue on any CPU. */
 static const struct runner sleeper = {
 	.kind = WAITS, .cpu = 1, .choice = mine, .moves = true,
 };
@@ -87,7 +88,7 @@ TEST_F(hotplug, threads)
 	EXPECT_LE(10, *turns);
 }
 
-/* The CPU that was away when the PMU was taken has it ready. */
+/* A CPU was offline when the PMU was taken. Sets count there afterwards. */
 TEST_F(hotplug, taken_while_away)
 {
 	int i;
@@ -108,7 +109,9 @@ TEST_F(hotplug, taken_while_away)
 	}
 }
 
-/* The CPU that was away when the PMU was given back lets perf count. */
+/*
+ * A CPU was offline when the PMU was given back. perf counts there afterwards.
+ */
 TEST_F(hotplug, given_back_while_away)
 {
 	ASSERT_EQ(0, pin(1));
@@ -210,7 +213,7 @@ TEST_F(hotplug, back_before_its_thread)
 	}
 }
 
-/* Counters that run for nobody, kept by a thread that has none. */
+/* Counters that run for no set, in a thread that has none. */
 static void *keep(void *arg)
 {
 	volatile uint32_t *go = arg;

@@ -46,7 +46,7 @@ FIXTURE_VARIANT_ADD(heir, close_on_exec) {
 	.mode = 0755, .flags = VPMC_CONTROL_CLOSE_ON_EXEC, .unlinks = true,
 };
 
-/* It does not count before. */
+/* It does not count before that. */
 FIXTURE_VARIANT_ADD(heir, enable_on_exec) {
 	.mode = 0755, .flags = VPMC_CONTROL_ENABLE_ON_EXEC,
 };
@@ -121,7 +121,7 @@ TEST_F(heir, execs)
 	EXPECT_EQ(0, family_wrong(*self->root, LIVING | FINISHED, 0, 1, count));
 }
 
-/* setuid() is no execve(): as with perf, its caller goes on to be counted. */
+/* setuid() is no execve(): as with perf, its caller is still counted. */
 TEST(becomes_another_user)
 {
 	struct set root;

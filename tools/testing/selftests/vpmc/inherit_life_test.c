@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Inheritance over the life of a family: in which order its members end, what
- * they do with their sets, and who has the PMU meanwhile.
+ * Inheritance over the life of a family: the order in which its members end,
+ * what they do with their sets, and how long the PMU is held.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -44,8 +44,8 @@ static int heir_measure(struct set *set, long turns)
 
 /*
  * The root's owner forks, the child forks and ends, then the root's owner ends;
- * the grandchild goes on alone. Whoever has the descriptor still sees it all,
- * and the PMU is held as long as somebody counts.
+ * the grandchild continues alone. The descriptor still reads all sums, and the
+ * PMU is held as long as a member counts.
  */
 TEST(orphan)
 {
@@ -100,8 +100,8 @@ TEST(orphan)
 }
 
 /*
- * Short children, one after the other, in their parent's memory: exact, and nothing
- * remains of them.
+ * Short children, one after the other, in their parent's memory. The sums are
+ * exact, and no memory is lost.
  */
 TEST_F_TIMEOUT(family, ten_thousand_children, 120)
 {
@@ -254,7 +254,9 @@ TEST_F(family, root_clears)
 				  measured(TURNS)));
 }
 
-/* CONTROL in a descendant: a set of its own, and a family if it says so. */
+/*
+ * CONTROL in a descendant: a set of its own, and a family if flags ask for it.
+ */
 TEST_F(family, child_controls)
 {
 	struct child c;
@@ -312,7 +314,7 @@ TEST_F(family, child_unlinks)
 	EXPECT_EQ(0, child_status(pid));
 }
 
-/* Descendants from before go on, for themselves. New ones belong to the new. */
+/* Old descendants count for themselves. New ones belong to the new family. */
 TEST_F(family, root_controls_anew)
 {
 	struct child c;
@@ -340,7 +342,7 @@ TEST_F(family, root_controls_anew)
 	EXPECT_EQ(0, family_wrong(self->fd, LIVING | FINISHED, 0, 1,
 				  measured(10)));
 
-	/* Without the flags: as if there had never been a family. */
+	/* Without the flags there is no family any more. */
 	self->set.control.flags = VPMC_CONTROL_STOPPED;
 	ASSERT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_CONTROL, &self->set.control));
 	pid = fork();
@@ -374,7 +376,7 @@ TEST_F(family, no_periods)
 	EXPECT_GT(1000 + 100, read.sum[0]);
 }
 
-/* Who holds the PMU is asked through a descriptor without counters. */
+/* Asks for the holder by a descriptor without counters. */
 /* An overflow has stopped its parent, so a child does not count. */
 TEST_F(family, born_by_one_that_overflowed)
 {
@@ -438,7 +440,7 @@ TEST_F(family, revoked)
 	EXPECT_EQ(0, read.finished);
 }
 
-/* The root unlinks: the PMU stays with those that live, and ends with them. */
+/* The root unlinks: living members hold the PMU until they end. */
 TEST_F(family, root_unlinks)
 {
 	struct child c;

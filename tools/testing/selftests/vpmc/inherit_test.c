@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Inheritance: who inherits, from which instruction on, and where the sums go.
+ * Inheritance: which threads inherit, from which instruction on they count, and
+ * where their sums are added.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -116,7 +117,7 @@ TEST_F(child, counts_from_its_first_instruction_to_its_last)
 	}
 }
 
-/* The parent's set stands: so does the child's, until it starts it. */
+/* The parent's set is stopped. So is the child's, until the child starts it. */
 TEST_F(child, starts_as_its_parent_stands)
 {
 	long tid = code_clone(variant->clone, TURNS);
@@ -329,7 +330,7 @@ static void *measure_thread(void *unused)
 	return (void *)err;
 }
 
-/* Whoever creates them, they all belong to the root. */
+/* All descendants belong to the root, whichever thread created them. */
 TEST_F(family, of_threads_and_processes)
 {
 	int fd = self->set.fd, status, i;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ioctl() with arguments that are wrong: the error, the reason, and that
- * nothing has changed.
+ * ioctl() with wrong arguments: the error, the reason, and that nothing has
+ * changed.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -46,7 +46,7 @@ FIXTURE_SETUP(ioctl)
 	ASSERT_NE(MAP_FAILED, self->read_only);
 }
 
-/* Whatever the test did: sums, selection and page are what they were. */
+/* The test has changed neither sums nor selection nor page. */
 FIXTURE_TEARDOWN(ioctl)
 {
 	struct vpmc_control control;
@@ -120,7 +120,7 @@ static const struct shape shapes[] = {
 	  offsetof(struct vpmc_control, counter) },
 };
 
-/* Nothing that could succeed: CONTROL asks for a set that exists already. */
+/* These cannot succeed: CONTROL asks for a set that exists already. */
 static void fill(char *buf, const struct shape *shape, uint32_t size)
 {
 	struct vpmc_control control;
@@ -187,7 +187,7 @@ TEST_F(ioctl, sizes)
 	}
 }
 
-/* A longer structure: zeros are welcome, anything else is not understood. */
+/* A longer structure: zeros are accepted, anything else is refused. */
 TEST_F(ioctl, tails)
 {
 	char buf[PAGE] __attribute__((aligned(8)));
@@ -250,7 +250,7 @@ TEST_F(ioctl, pointers)
 				       shape->nr & 0xff, n);
 			}
 		}
-		/* It cannot be written: not one byte is taken as read. */
+		/* It cannot be written, so nothing counts as read. */
 		ASSERT_EQ(0, mprotect(self->read_only, PAGE,
 				      PROT_READ | PROT_WRITE));
 		fill(self->read_only, shape, shape->size);
@@ -402,7 +402,7 @@ TEST_F(ioctl, reserved_bits)
 				 1 << 20 | 1 << 22 | 1 << 23 | 0xffULL << 24;
 	unsigned int bit;
 
-	/* 19 is pin control, 21 AnyThread: both harm others. */
+	/* 19 is pin control, 21 AnyThread: both affect others. */
 	for (bit = 0; bit < 64; bit++) {
 		if (allowed & 1ULL << bit)
 			continue;
@@ -561,7 +561,7 @@ TEST_F(ioctl, kernel_mode)
 			_exit(2);
 		if (control.reason != VPMC_REASON_KERNEL_MODE)
 			_exit(3);
-		/* One's own user mode is everybody's. */
+		/* Every user may count their own user mode. */
 		control.counter[1].evtsel = 0x100c4;
 		_exit(vpmc_ioctl(set.fd, VPMC_IOC_CONTROL, &control) ? 4 : 0);
 	}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A process that may use RDPMC learns nothing from the raw counters about what
- * ran in other address spaces: programs that begin, by exec, by vfork, and by the
- * kernel itself, whose helpers are kernel threads before.
+ * ran in other address spaces: programs that begin by execve(), by vfork(), and
+ * as helpers of the kernel, which are kernel threads at first.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -279,9 +279,10 @@ SCENE(process_of_the_same_mm_execs_counting, .watched = SAME, .victim = OTHER,
 	.alone = true, .prepare = name_turns, .meet = meet_counting_process);
 
 /*
- * The kernel's helper for core dumps: a kernel thread becomes a program, without
- * a switch in between, on the CPU where the counters of who dumps still run. That
- * one sleeps until the helper is done, and must not come before it.
+ * The kernel's helper for core dumps: a kernel thread becomes a program,
+ * without a switch in between, on the CPU where the counters of the dumping
+ * process still run. That process sleeps until the helper is done, and must not
+ * run before it.
  */
 static int name_helper(const char *arguments)
 {
@@ -332,7 +333,7 @@ SCENE(kernel_helper_watcher_stands, .watched = SAME, .alone = true,
 
 static char workers[64];		/* as it was */
 
-/* Helpers come from the first CPU, and who dumps waits for them. */
+/* Helpers start on the first CPU, and the dumping process waits for them. */
 static struct stage *set_up(const char *rdpmc)
 {
 	struct stage *stage;

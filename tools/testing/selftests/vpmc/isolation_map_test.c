@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A process that may use RDPMC learns nothing from the raw counters about what
- * ran in other address spaces: the permission that comes, goes and comes back,
+ * ran in other address spaces: the permission is given, taken and given again,
  * by mapping and by the administrator.
  *
  * Copyright (C) 2026 vpmc developers
@@ -160,7 +160,7 @@ static int unmap_and_map(struct player *p)
 	return unmap(p) ?: map(p);
 }
 
-/* Somebody else's mapping of another set keeps the permission. */
+/* A mapping of another set keeps the permission. */
 static int map_twice(struct player *p)
 {
 	void *second = vpmc_map(p->set.fd);
@@ -289,7 +289,9 @@ TEST_F(isolation_map, same_view)
 		EXPECT_EQ(self->stage->start, self->stage->view[1].after[i]);
 }
 
-/* 0: no index at all, on no CPU, whoever asks; and the page says so. */
+/*
+ * 0: RDPMC accepts no index, on any CPU, in any process. The page shows that.
+ */
 TEST(nobody)
 {
 	static const struct choice same[4] = SAME;

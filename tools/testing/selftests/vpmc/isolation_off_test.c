@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kernel.vpmc_isolation: what 0 shows to others and saves in a switch, and that
- * 1 hides everything at once.
+ * kernel.vpmc_isolation: what other processes see with 0, what a switch saves,
+ * and that 1 hides everything at once.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -44,7 +44,7 @@ static int64_t moved(const struct stage *stage, uint32_t index)
 	return -1;
 }
 
-/* Whoever may use RDPMC sees what others counted, to the last instruction. */
+/* A process that may use RDPMC sees exactly what others counted. */
 TEST_F(off, shows)
 {
 	static const struct scene scene = {
@@ -254,7 +254,7 @@ TEST(values)
 	EXPECT_EQ(1, read_number(ISOLATION));
 }
 
-/* Root's capabilities are what it takes, not root's file. */
+/* The write needs root's capabilities; being the file's owner is not enough. */
 TEST(unprivileged)
 {
 	int fd = open(ISOLATION, O_WRONLY);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A process that may use RDPMC learns nothing from the raw counters about what
- * ran in other address spaces: what one owner of the PMU leaves to the next, be
- * it a set or perf.
+ * ran in other address spaces: what a set or perf leaves in the counters when
+ * the other one gets the PMU.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -214,8 +214,9 @@ static bool other_thread_may_rdpmc(uint32_t index)
 }
 
 /*
- * Whoever had a set and still has the page sees none of perf's counters: the
- * owner reads zero, so that its loop ends, and its other threads fault.
+ * A process that had a set and still maps the page sees none of perf's
+ * counters: the owner reads zero, so that its loop ends, and its other threads
+ * fault.
  */
 TEST(revoked_set_and_perf)
 {
@@ -246,7 +247,7 @@ TEST(revoked_set_and_perf)
 		EXPECT_FALSE(may_rdpmc(stage->index[i]));
 	close(event);
 	ASSERT_EQ(0, write_file(REVOKE, "0"));
-	/* A set that was revoked comes back by CONTROL alone. */
+	/* Only CONTROL restarts a set that was revoked. */
 	set.page = vpmc_map(set.fd);
 	ASSERT_NE(MAP_FAILED, set.page);
 	EXPECT_EQ(-ENODATA, vpmc_ioctl(set.fd, VPMC_IOC_START, 0));

@@ -94,7 +94,7 @@ SCENE(unmonitored_thread_of_a_mapper_that_stands, .watched = SAME,
 	.victim = OTHER, .stands = true, .look = look_from_thread,
 	.still = true);
 
-/* Its CPU's counters go on for it, until somebody else comes. */
+/* Its CPU's counters continue for it, until another thread runs there. */
 SCENE(unmonitored_thread_in_between, .watched = SAME,
 	.victim_body = victim_without_set, .look = look_from_thread);
 
@@ -461,7 +461,7 @@ static int attach_and_look(struct stage *stage, const struct choice *choice)
 	return 0;
 }
 
-/* An mm_struct that was another process's is no reason to trust the counters. */
+/* A reused mm_struct does not make the counters those of its new process. */
 TEST(address_space_used_again)
 {
 	static const struct choice same[4] = SAME;

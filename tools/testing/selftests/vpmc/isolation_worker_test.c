@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A process that may use RDPMC learns nothing from the raw counters about what
- * ran in other address spaces: kernel threads that run in its own one. They are
- * switched to as user threads are, but execute no user code, so nothing needs to
- * be hidden from them, and everything from who comes after them.
+ * ran in other address spaces: kernel threads that run in its own address
+ * space. They are switched to like user threads, but execute no user code. So
+ * nothing needs to be hidden from them, but everything from the thread that
+ * runs next.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -155,7 +156,9 @@ static int meet_before_poller(struct player *p)
 		       0) < 0;
 }
 
-/* Sleeps at once with its set running, and tells nobody: the worker comes. */
+/*
+ * Sleeps at once with its set running, and wakes nobody: the worker runs next.
+ */
 static int victim_before_worker(struct player *p)
 {
 	if (open_set(p, p->scene->victim) || start_set(p))

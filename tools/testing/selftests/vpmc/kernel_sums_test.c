@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who reads a set that counts the kernel: descriptors of those who could count
- * it themselves, not the owner as such.
+ * Which descriptors can read a set that counts the kernel: those of processes
+ * that could count it themselves, not those of the owner in general.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -52,7 +52,7 @@ static int read_sums(int fd)
 	return vpmc_read(fd, &read);
 }
 
-/* An owner of counters does what it is asked to, and tells how that ended. */
+/* An owner of counters executes requests, and reports their results. */
 struct owner {
 	pid_t pid;
 	int fd;			/* its counters, in the owner */
@@ -289,7 +289,7 @@ TEST_F(kernel_sums, no_page_beside_it)
 	EXPECT_EQ(0, ask(o, 'b'));
 }
 
-/* What is the owner's own it reads, and maps. */
+/* The owner reads and maps a set of its own. */
 TEST_F(kernel_sums, replaced_by_the_owner)
 {
 	struct owner *o = &self->o;
@@ -322,7 +322,7 @@ TEST_F(kernel_sums, preserved)
 	EXPECT_EQ(0, ask(o, 'r'));
 }
 
-/* The page was there first. */
+/* The page was mapped before CONTROL. */
 TEST_F(kernel_sums, mapped)
 {
 	struct owner *o = &self->o;
@@ -346,7 +346,7 @@ TEST_F(kernel_sums, mapped_beside)
 	EXPECT_EQ(VPMC_REASON_MAPPED, refused(self->fd, kernel_mode, 0));
 }
 
-/* Whoever programs by a descriptor gives it the right. */
+/* A privileged CONTROL gives the descriptor the right. */
 TEST_F(kernel_sums, programmed_by_the_descriptor)
 {
 	struct owner *o = &self->o;
@@ -378,7 +378,7 @@ TEST_F(kernel_sums, right_at_open)
 	EXPECT_EQ(0, child_status(late.pid));
 }
 
-/* Root that goes on as a user keeps what it has. */
+/* A root process that becomes a user keeps its descriptors' rights. */
 TEST_F(kernel_sums, gives_up_privileges)
 {
 	struct owner late;

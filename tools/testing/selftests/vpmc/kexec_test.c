@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kexec leaves the counters off for the next kernel, whatever they do when the
- * last one ends.
+ * kexec leaves the counters off for the next kernel, whatever they did before.
  *
  * In the first kernel this program loads another one (/add/bzImage), with
  * itself as init, starts counters on all CPUs and boots that. There it looks at

@@ -67,15 +67,15 @@ static int come_and_go(int n, const struct choice *choice)
 }
 
 /*
- * Nothing else needs CPU 1: it is isolated. Whose address space it has not seen
- * need not tell it about the permission to use RDPMC either.
+ * Nothing else needs CPU 1: it is isolated. If it never ran an address space, a
+ * change of that one's permission to use RDPMC does not interrupt it either.
  */
 TEST(stranger_is_not_interrupted)
 {
 	long before;
 	pid_t pid;
 
-	/* What was taken once is not for ever. */
+	/* Registers that were taken before were handed back. */
 	ASSERT_EQ(0, pin(1));
 	ASSERT_EQ(0, come_and_go(1, one));
 	ASSERT_EQ(0, pin(0));

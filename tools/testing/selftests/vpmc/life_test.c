@@ -95,7 +95,7 @@ TEST(clear)
 	EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(100)));
 }
 
-/* Whatever changes the page of a thread, its generation tells. */
+/* Every change of a thread's page changes its generation. */
 TEST(generation)
 {
 	static const unsigned int change[] = {
@@ -106,7 +106,7 @@ TEST(generation)
 	struct set set;
 	int i;
 
-	/* Nobody else gets in between and adds a switch. */
+	/* No other thread may run in between: that would add a switch. */
 	ASSERT_EQ(0, set_fifo(50));
 	ASSERT_EQ(0, set_open(&set, two));
 	before = set.page->generation;
@@ -261,7 +261,7 @@ TEST(thread_exit)
 	EXPECT_LE(CODE_LOOP(1000000).insns, read.sum[0]);
 	EXPECT_GT(CODE_LOOP(1010000).insns, read.sum[0]);
 	EXPECT_LT(0, read.ticks);
-	/* The page is still mapped here, and says so. */
+	/* The page is still mapped here, and shows the state. */
 	EXPECT_EQ(VPMC_STATE_EXITED, set.page->state);
 	EXPECT_EQ(read.sum[0], set.page->slot[0].base);
 	EXPECT_EQ(VPMC_HOLDER_NONE, holder_at_last());

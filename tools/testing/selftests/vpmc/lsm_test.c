@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Security modules have a say: SELinux in execve() into another domain, in
- * counting events and the kernel, and in opening what others count. With lsm_policy.conf,
- * which is loaded if there is no policy.
+ * Security modules are asked: SELinux checks execve() into another domain,
+ * counting events and the kernel, and opening the counters of others. The
+ * policy is lsm_policy.conf, which is loaded if there is none.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -77,7 +77,7 @@ FIXTURE_VARIANT_ADD(exec, root_secure) {
 	.domain = DOMAIN("secure"), .unlinks = true,
 };
 
-/* The policy says that the caller may have its way with the program. */
+/* The policy lets the caller control the program. */
 FIXTURE_VARIANT_ADD(exec, not_secure) {
 	.uid = 1000, .domain = DOMAIN("open"),
 };
@@ -131,7 +131,7 @@ static int perf_counts_kernel(void)
 	return 0;
 }
 
-/* Root with all capabilities, and the module says no: to perf and to us. */
+/* The module refuses root with all capabilities, in perf and in vpmc. */
 TEST(kernel_mode)
 {
 	pid_t pid;
@@ -238,7 +238,9 @@ FIXTURE_TEARDOWN(open)
 	EXPECT_EQ(0, child_status(self->pid));
 }
 
-/* Whom a domain may not debug, nobody in it may control. */
+/*
+ * A process cannot control counters of processes that its domain may not debug.
+ */
 TEST_F(open, of_another)
 {
 	pid_t pid = fork();

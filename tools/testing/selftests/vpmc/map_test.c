@@ -166,7 +166,7 @@ TEST_F(map, back_after_madvise)
 	ASSERT_EQ(0, madvise(page, PAGE, MADV_DONTNEED));
 	EXPECT_EQ(0, memcmp(&before, page, sizeof(before)));
 	EXPECT_TRUE(may_rdpmc(0));
-	/* And it is the page that the kernel writes. */
+	/* The kernel writes this page. */
 	ASSERT_EQ(0, madvise(page, PAGE, MADV_DONTNEED));
 	ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
 	EXPECT_NE(before.generation, page->generation);
@@ -334,7 +334,7 @@ TEST(programmed_page)
 	for (i = offsetof(struct vpmc_page, slot[3]); i < PAGE; i++)
 		ASSERT_EQ(0, ((char *)set.page)[i]);
 
-	/* Of a set that is replaced by a smaller one, nothing stays. */
+	/* Nothing stays of a set that a smaller one replaces. */
 	ASSERT_EQ(0, set_program(&set, (struct choice[]){
 					{ EV_INSNS, VPMC_ANY }, {} }));
 	ASSERT_EQ(1, set.page->nr_counters);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who may open which file, what a descriptor is good for, and in whose hands.
+ * Which processes may open which file, and what they can do by a descriptor.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -9,7 +9,7 @@
 
 static const struct choice insns[] = { { EV_INSNS, 0 }, {} };
 
-/* Without counters, and not asked to make some: INFO and nothing else. */
+/* Without counters and without O_CREAT: INFO and nothing else. */
 TEST(info_alone)
 {
 	struct vpmc_control control;
@@ -34,7 +34,7 @@ TEST(info_alone)
 	EXPECT_EQ(-ENOENT, vpmc_ioctl(fd, VPMC_IOC_UNLINK, 0));
 	EXPECT_EQ(-1, read(fd, &byte, 1));
 	EXPECT_EQ(ENOENT, errno);
-	/* Counters that come later are another open's. */
+	/* Counters that are attached later need another open(). */
 	ASSERT_LE(0, vpmc_open());
 	EXPECT_EQ(-ENOENT, vpmc_read(fd, &sums));
 	close(fd);
@@ -436,7 +436,7 @@ TEST(started_asleep_elsewhere)
 	EXPECT_EQ(0, sums.migrations);
 }
 
-/* What one set counts is not taken for what another one asked for. */
+/* Different selections are never treated as equal. */
 TEST(selections_that_differ)
 {
 	static const struct choice choice[][4] = {
@@ -563,7 +563,7 @@ TEST(text)
 	EXPECT_EQ(EINVAL, errno);
 }
 
-/* The flag NEW: what a program sets that must not take another one's place. */
+/* The flag NEW: for a program that must not replace another one's set. */
 TEST(new_without_a_set)
 {
 	struct vpmc_control control;

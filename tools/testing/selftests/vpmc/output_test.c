@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What reaches user space: every byte is meant, none is left over from
- * elsewhere, none is a kernel address, and nothing is written beyond the end.
+ * Every byte that is copied to user space is intended. None is left over from
+ * other data, none is part of a kernel address, and nothing is written beyond
+ * the end.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -141,7 +142,7 @@ TEST_F(output, read_control)
 	EXPECT_EQ(0, a->reason);
 }
 
-/* CONTROL says why, and writes nothing else. */
+/* CONTROL writes the reason and nothing else. */
 TEST_F(output, control)
 {
 	struct vpmc_control *a = &self->a.control, *b = &self->b.control;
@@ -159,7 +160,9 @@ TEST_F(output, control)
 	EXPECT_EQ(0, memcmp(&self->a, &self->b, sizeof(self->a)));
 }
 
-/* The page: the structure as far as it says, zeros where it says so and after. */
+/*
+ * The page: the structure up to its size, zeros in reserved fields and after.
+ */
 TEST_F(output, page)
 {
 	struct vpmc_page *page = self->set.page;

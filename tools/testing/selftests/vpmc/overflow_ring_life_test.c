@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ring of overflows: what is refused, who may map it and how, and that it
- * ends with the set that it was made for.
+ * The ring of overflows: what is refused, which processes may map it and how,
+ * and that it ends with its set.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -146,7 +146,7 @@ TEST_F(overflow_ring_life, locked_memory)
 	EXPECT_EQ(0, child_limited(control, 1000, 0));
 }
 
-/* Another ring while there is one: both are there for a moment, and none stays. */
+/* A ring replaces another: both exist for a moment, and no memory is lost. */
 static int replace_rings(struct vpmc_control *control, size_t size)
 {
 	const struct rlimit limit = { 2 * size, 2 * size };
@@ -175,7 +175,7 @@ TEST_F(overflow_ring_life, locked_memory_comes_back)
 	EXPECT_EQ(0, child_status(pid));
 }
 
-/* One that is mapped is counted, whatever became of its set. */
+/* A mapped ring is charged even if its set has ended. */
 static int keep_mappings(struct set *set, size_t size)
 {
 	const struct rlimit limit = { 3 * size, 3 * size };
@@ -224,7 +224,7 @@ static long pinned_kb(void)
 	return kb;
 }
 
-/* As long as it is mapped, or a set has it. */
+/* It is charged while it is mapped or a set has it. */
 TEST_F(overflow_ring_life, pinned_memory)
 {
 	const size_t kb = ring_size(&self->set.control) / 1024;
@@ -244,7 +244,7 @@ TEST_F(overflow_ring_life, pinned_memory)
 	EXPECT_EQ(0, pinned_kb());
 }
 
-/* Whoever programs the set: its owner alone can map the ring. */
+/* Only the owner's process can map the ring, whichever one programs the set. */
 TEST_F(overflow_ring_life, pinned_for_the_owner)
 {
 	const size_t kb = ring_size(&self->set.control) / 1024;
@@ -306,7 +306,7 @@ TEST_F(overflow_ring_life, mmap_arguments)
 	EXPECT_EQ(ESRCH, map_error(fd, size, PROT_READ, MAP_SHARED, PAGE));
 }
 
-/* Not another process' affair, nor a child's. */
+/* Another process cannot map it, and neither can a child. */
 TEST_F(overflow_ring_life, other_address_spaces)
 {
 	const size_t size = ring_size(&self->set.control);
@@ -345,7 +345,7 @@ TEST_F(overflow_ring_life, mapping)
 	EXPECT_EQ(0, memcmp(ring + 2 * PAGE, copy + 2 * PAGE, PAGE));
 	ASSERT_EQ(0, munmap(ring, size));
 	EXPECT_EQ(RECORDED, ((struct vpmc_ring *)copy)->head);
-	/* It does not stand for the page: no RDPMC by it. */
+	/* A mapped ring does not permit RDPMC. Only the page does. */
 	ASSERT_EQ(0, munmap(self->set.page, PAGE));
 	self->set.page = MAP_FAILED;
 	ASSERT_EQ(0, run(&self->set));
@@ -411,7 +411,7 @@ TEST_F(overflow_ring_life, consume)
 	close(fd);
 }
 
-/* Where the set ends the ring does: what it has can still be read. */
+/* The ring ends with the set. Its records can still be read. */
 TEST_F(overflow_ring_life, unlink)
 {
 	int i;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ring of overflows: each has its record, which says exactly where it was,
- * and if there is no room exactly so many are lost.
+ * The ring of overflows: each overflow has its record with the exact place. If
+ * there is no room, the number of lost records is exact.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -257,7 +257,7 @@ TEST_F(overflow_ring, stops)
 	}
 }
 
-/* Signal and record tell the same. */
+/* Signal and record have the same values. */
 TEST_F(overflow_ring, beside_a_signal)
 {
 	const struct vpmc_record *r;
@@ -310,8 +310,8 @@ TEST_F(overflow_ring, two_counters)
 }
 
 /*
- * Disturbed until it is enough: all records each time. When the timer of who
- * disturbs expires is the emulator's affair.
+ * Repeated until it was disturbed often enough: all records each time. When the
+ * disturber's timer expires depends on the emulator.
  */
 #define DISTURBED	20
 
@@ -356,7 +356,7 @@ TEST_F(overflow_ring, migrated)
 			 page_migrations);
 }
 
-/* Too often for the administrator: what a record leaves out, it counts. */
+/* More often than the administrator allows: a record counts what it merges. */
 TEST_F(overflow_ring, too_fast)
 {
 	const struct vpmc_record *r;
@@ -491,7 +491,9 @@ TEST_F(overflow_ring, poll_wakes)
 	EXPECT_EQ(n - reader.read, vpmc_ring_unread(self->ring));
 }
 
-/* A reader's view of a ring whose numbers pass 2^32, which no test lives to see. */
+/*
+ * A ring whose numbers pass 2^32, made by hand: to reach that takes too long.
+ */
 TEST(numbers_wrap)
 {
 	static const uint32_t place[] = { 5, 6, 7, 0, 1 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The signal of a counter with a period: what it says, where it comes, and when
- * it does not.
+ * The signal of a counter with a period: its contents, where it comes, and when
+ * it is not sent.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -100,7 +100,7 @@ static void is_right(struct __test_metadata *_metadata, int sig)
 	EXPECT_EQ(branches, seen.count[1]);
 }
 
-/* The signal comes where it says, and the sums are there to be read. */
+/* The signal comes at the address that it has, and the sums can be read. */
 TEST_F(overflow_signal, reads_in_the_handler)
 {
 	ASSERT_EQ(0, handle(&self->set, SIGIO, 0));
@@ -141,7 +141,7 @@ TEST_F(overflow_signal, alternate_stack)
 	EXPECT_GT((uint64_t)stack + sizeof(stack), seen.sp);
 }
 
-/* The set stands at its place all the time. */
+/* The set stays stopped at that place. */
 TEST_F(overflow_signal, blocked)
 {
 	ASSERT_EQ(0, handle(&self->set, SIGIO, 0));
@@ -153,7 +153,10 @@ TEST_F(overflow_signal, blocked)
 	EXPECT_NE(seen.info.si_band, seen.ip);
 }
 
-/* It goes on while its signal waits. The first one is what is told. */
+/*
+ * The set continues while its signal is pending. The first overflow is
+ * reported.
+ */
 TEST_F(overflow_signal, blocked_and_rearmed)
 {
 	self->set.control.flags |= VPMC_CONTROL_REARM;
@@ -218,7 +221,7 @@ TEST_F(overflow_signal, nested)
 	EXPECT_EQ(read.sum[0] / PERIOD, self->set.page->overflows);
 }
 
-/* What was on its way arrives, and nothing more. */
+/* A pending signal arrives, and no other one. */
 TEST_F(overflow_signal, after_unlink_and_close)
 {
 	ASSERT_EQ(0, handle(&self->set, SIGIO, 0));
@@ -269,8 +272,8 @@ static void *unlink_overflowed(void *arg)
 }
 
 /*
- * The period ends in the kernel, and the set is unlinked before its owner comes
- * back to user mode: nobody is told.
+ * The period ends in the kernel, and the set is unlinked before its owner
+ * returns to user mode: no signal is sent.
  */
 TEST_F(overflow_signal, unlinked_in_a_system_call)
 {
@@ -293,7 +296,7 @@ TEST_F(overflow_signal, unlinked_in_a_system_call)
 	EXPECT_EQ(0, seen.taken);
 }
 
-/* Without UNLINK a set goes on, whoever closes what. */
+/* Without UNLINK a set continues, whichever descriptors are closed. */
 TEST_F(overflow_signal, after_close)
 {
 	int fd = self->set.fd;
@@ -327,7 +330,7 @@ TEST_F(overflow_signal, default_action)
 	EXPECT_EQ(KILLED_BY(SIGIO), child_status(pid));
 }
 
-/* Only its own thread is told, and goes on where another one resumes it. */
+/* Only its own thread gets the signal. Another thread resumes the set. */
 struct other {
 	pthread_t thread;
 	struct set set;
@@ -399,7 +402,7 @@ TEST_F(overflow_signal, no_kernel_address)
 	EXPECT_EQ(read.sum[0] / period, self->set.page->overflows);
 }
 
-/* A full queue: it comes all the same, and says nothing. */
+/* A full queue: the signal comes without its values. */
 TEST_F(overflow_signal, full_queue)
 {
 	const struct rlimit none = {};

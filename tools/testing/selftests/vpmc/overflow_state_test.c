@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters with periods: the state "stopped by an overflow", what leads out of
- * it, and which periods and signals are refused.
+ * Counters with periods: the state "stopped by an overflow", what ends that
+ * state, and which periods and signals are refused.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -93,7 +93,7 @@ TEST_F(overflow_state, goes_on)
 	EXPECT_EQ(3, page_of(&self->set)->overflows);
 }
 
-/* What has been stopped otherwise is not for RESUME to start. */
+/* RESUME does not start a set that was stopped in another way. */
 TEST_F(overflow_state, resume_after_stop)
 {
 	EXPECT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_RESUME, 0));
@@ -333,7 +333,10 @@ TEST_F(overflow_state, poll_wakes)
 	EXPECT_EQ(5, w.woken);
 }
 
-/* A set that goes on: from an overflow on until somebody reads. */
+/*
+ * A set with REARM: poll() reports from an overflow until the counters are
+ * read.
+ */
 TEST_F(overflow_state, poll_rearmed)
 {
 	struct vpmc_read read;
@@ -353,7 +356,7 @@ TEST_F(overflow_state, poll_rearmed)
 	EXPECT_EQ(0, polled(&self->set, 0));
 	ASSERT_EQ(0, set_measure(&self->set, code_loop, PERIOD, 0));
 	EXPECT_EQ(POLLIN, polled(&self->set, 0));
-	/* Who gets no sums has not learned of it. */
+	/* A READ without room for the sums does not count as a read. */
 	memset(&read, 0, sizeof(read));
 	read.size = offsetof(struct vpmc_read, sum);
 	EXPECT_EQ(-ENOSPC, vpmc_ioctl(self->set.fd, VPMC_IOC_READ, &read));

@@ -17,7 +17,7 @@ FIXTURE(overflow)
 	int rate;
 };
 
-/* Does the handler resume the set, or does it go on by itself? */
+/* Does the handler resume the set, or does it continue by REARM? */
 FIXTURE_VARIANT(overflow)
 {
 	unsigned int flags;
@@ -168,8 +168,8 @@ TEST_F(overflow, long_period)
 }
 
 /*
- * How often a thread must be disturbed, at least. When the timer of who disturbs
- * expires is the emulator's affair, so it is counted on until then.
+ * How often a thread must be disturbed, at least. When the disturber's timer
+ * expires depends on the emulator, so the test continues until then.
  */
 #define DISTURBED	20
 
@@ -329,7 +329,7 @@ TEST_F(overflow, two_counters)
 					    CODE_MEASURE.branches)));
 }
 
-/* Was the last one told by STOP, after which the handler is not counted? */
+/* Did STOP report the last one? Then the handler is not counted. */
 static bool told_by_stop(void)
 {
 	uint64_t ip = code_overflow_log[code_overflows - 1].ip;
@@ -382,8 +382,8 @@ static uint64_t most_in_a_tick(void)
 }
 
 /*
- * One counter with @period; then everything must fit together, however many ends
- * of periods are told at once. Returns how many were not told by themselves.
+ * One counter with @period. All numbers must agree, however many ends of
+ * periods are reported at once. Returns how many were not reported separately.
  * The rate is set.
  */
 static uint64_t count_at_rate(struct __test_metadata *_metadata,
@@ -460,7 +460,7 @@ TEST_F(overflow, in_proc_stat)
 	EXPECT_LE(ours, all);
 }
 
-/* More often than the administrator allows: several are told at once. */
+/* More often than the administrator allows: several are reported at once. */
 TEST_F(overflow, too_fast)
 {
 	const uint64_t period = 1000;
@@ -473,7 +473,7 @@ TEST_F(overflow, too_fast)
 	ASSERT_EQ(0, set_low_rate());
 	EXPECT_LT(5000, count_at_rate(_metadata, &self->set, period,
 				      variant->each));
-	/* CLEAR takes back what the page tells of them, and so does CONTROL. */
+	/* CLEAR and CONTROL reset their numbers in the page. */
 	EXPECT_LT(5000, count_at_rate(_metadata, &self->set, period,
 				      variant->each));
 	self->set.control.flags |= VPMC_CONTROL_PRESERVE;
@@ -484,7 +484,7 @@ TEST_F(overflow, too_fast)
 	EXPECT_LT(5000 * period, page_of(&self->set)->slot[0].base);
 }
 
-/* Too often to get anywhere: the handler alone takes a period. */
+/* The handler alone takes a whole period. */
 TEST_F(overflow, faster_than_its_handler)
 {
 	const uint64_t period = variant->each.insns;
@@ -500,8 +500,8 @@ TEST_F(overflow, faster_than_its_handler)
 }
 
 /*
- * One moment in which they came too fast, and afterwards pauses: the next tick
- * tells each of them by itself again.
+ * They come too fast for a moment, and then with pauses: from the next tick on
+ * each one is reported separately again.
  */
 TEST(not_slow_for_ever)
 {
@@ -552,7 +552,7 @@ TEST(only_the_hasty_wait)
 	for (i = 0; i < 10; i++) {
 		ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_CONTROL, &hasty));
 		code_loop(TURNS / 10, 0);
-		/* A switch tells of all that have passed until then. */
+		/* A switch reports all that have passed until then. */
 		told = page_of(&set)->overflows - page_of(&set)->merged;
 		slowed += told < 100;
 		ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_CONTROL, &calm));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The PMU goes from perf to programmed sets and back. Each side uses every
- * counter, and counts exactly what it had the PMU for.
+ * perf and programmed sets have the PMU in turn. Each side uses every counter,
+ * and counts exactly while it has the PMU.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -128,7 +128,7 @@ static int nr_cpus(void)
 	return sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* Whatever is asked of the PMU: it is not there. */
+/* All requests that need the PMU are refused. */
 static void perf_is_refused(struct __test_metadata *_metadata)
 {
 	struct perf_event_attr attr = {
@@ -245,7 +245,7 @@ static void race_vpmc(struct claims *claims)
 	_exit(0);
 }
 
-/* Both want it at any time: one gets all of it, the other one nothing. */
+/* Both try at any time: one gets the whole PMU, the other one nothing. */
 TEST(race)
 {
 	struct claims *claims = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
@@ -269,7 +269,7 @@ TEST(race)
 	EXPECT_EQ(0, child_status(pid[1]));
 }
 
-/* Use all counters by way of perf, and leave with all of them on its list. */
+/* Use all counters by perf, and leave all of them on its list of dirty ones. */
 static int leave_dirty(void)
 {
 	__u64 count[NR];

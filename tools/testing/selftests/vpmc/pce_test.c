@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who may use RDPMC: the address space that has the page of a programmed set
- * mapped, and as long as it has.
+ * Which address spaces may use RDPMC: those that have the page of a programmed
+ * set mapped, and only while they have.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -99,7 +99,7 @@ TEST(mapped)
 	EXPECT_TRUE(may_rdpmc(0));
 	ASSERT_EQ(0, pin(0));
 	EXPECT_TRUE(may_rdpmc(0));
-	/* The descriptor is not what matters. */
+	/* The mapping matters, not the descriptor. */
 	ASSERT_EQ(0, close(set.fd));
 	EXPECT_TRUE(may_rdpmc(0));
 }
@@ -260,7 +260,7 @@ TEST(vfork_child_that_execs)
 	EXPECT_FALSE(may_rdpmc(0));
 }
 
-/* A second thread that does as it is told, on the other CPU. */
+/* A second thread that executes commands, on the other CPU. */
 struct other {
 	pthread_t thread;
 	volatile int command;	/* 0: wait, else one of the below */
@@ -402,7 +402,7 @@ TEST(after_the_owners_exit)
 	EXPECT_FALSE(may_rdpmc(0));
 }
 
-/* The administrator's word about RDPMC: nobody (0), mappers (1), all (2). */
+/* The administrator's setting: RDPMC for nobody (0), mappers (1), all (2). */
 FIXTURE(sysfs)
 {
 	struct set set;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The PMU belongs to perf or to programmed sets, never to both; who comes
- * second is refused, and after a release the other one counts exactly.
+ * The PMU belongs to perf or to programmed sets, never to both. The second user
+ * is refused, and counts exactly after the first one has released the PMU.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -124,7 +124,7 @@ TEST(counting_thread_has_the_leftover)
 	close(fd);
 }
 
-/* Has RDPMC on CPU 1, and comes to CPU 0 with it when it is told to. */
+/* Has RDPMC on CPU 1, and moves to CPU 0 on request. */
 static void reader_from_elsewhere(struct child *c)
 {
 	struct set set;
@@ -255,7 +255,7 @@ TEST(two_processes)
 	EXPECT_EQ(0, perf_error(1000000));
 }
 
-/* A set of no counters is no reason to keep perf out. */
+/* A set without counters does not keep perf out. */
 TEST(no_counter)
 {
 	struct set set;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What the administrator lets users count: kernel.vpmc_paranoid, and perf's
- * policy, which it follows unless it is told otherwise.
+ * policy, which applies by default.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -128,7 +128,7 @@ TEST_F(paranoid, user)
 	EXPECT_EQ(0, child_status(pid));
 }
 
-/* A descriptor is not enough: who calls CONTROL is asked. */
+/* A descriptor is not enough: CONTROL checks its caller. */
 TEST_F(paranoid, descriptor_from_before)
 {
 	pid_t pid;
@@ -147,7 +147,7 @@ TEST_F(paranoid, descriptor_from_before)
 	EXPECT_EQ(0, child_status(pid));
 }
 
-/* What was programmed before goes on. */
+/* Existing sets continue. */
 TEST_F(paranoid, set_from_before)
 {
 	pid_t pid = fork();
@@ -171,7 +171,7 @@ TEST_F(paranoid, set_from_before)
 	EXPECT_EQ(0, wrong_after(&self->before, CODE_LOOP(1000)));
 }
 
-/* Root's capabilities are what it takes, not root's file. */
+/* The write needs root's capabilities; being the file's owner is not enough. */
 TEST(sysctls_without_capability)
 {
 	pid_t pid = fork();
@@ -215,7 +215,7 @@ TEST(least_values)
 	}
 }
 
-/* At -1 perf is asked, who says itself what that is. */
+/* At -1 perf's policy decides, which is compared with perf itself. */
 FIXTURE(follows)
 {
 };
@@ -239,7 +239,7 @@ FIXTURE_VARIANT_ADD(follows, root_of_a_user_namespace) {
 	.uid = USER, .user_namespace = true, .refused = { [4] = true },
 };
 
-/* Debian's kernels ask for more than to count the kernel. */
+/* Debian's value 3 requires more than what counting the kernel requires. */
 FIXTURE_VARIANT_ADD(follows, perfmon) {
 	.uid = USER, .caps = 1ULL << CAP_PERFMON, .refused = { [4] = true },
 };
@@ -297,7 +297,7 @@ TEST_F(follows, perf)
 	}
 }
 
-/* What the administrator says explicitly does not depend on perf's value. */
+/* An explicit value of the administrator does not depend on perf's value. */
 TEST(explicit)
 {
 	pid_t pid;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sums that go on: what CONTROL preserves, and what CLEAR of some counters
- * leaves alone.
+ * Sums that continue: those that CONTROL preserves, and those that CLEAR of
+ * other counters does not change.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -63,7 +63,9 @@ FIXTURE_TEARDOWN(preserve)
 	set_close(&self->set);
 }
 
-/* One is preserved, one goes on in another's place, one starts anew. */
+/*
+ * One sum is preserved, one continues for another event, one starts from zero.
+ */
 TEST_F(preserve, control)
 {
 	static const struct choice other[] = {
@@ -166,14 +168,17 @@ TEST_F(preserve, refused_control)
 	EXPECT_EQ(0, memcmp(&self->before, &read, sizeof(read)));
 }
 
-/* Sums outlive the PMU. */
+/* Sums remain after the PMU was revoked. */
 TEST_F(preserve, control_after_revocation)
 {
 	struct vpmc_read read;
 
 	ASSERT_EQ(0, write_file("/proc/sys/kernel/vpmc_revoke", "1"));
 	ASSERT_EQ(0, write_file("/proc/sys/kernel/vpmc_revoke", "0"));
-	/* Its page has not changed: it stands, and notices when it is looked at. */
+	/*
+	 * Its page has not changed: a stopped set notices at the next
+	 * operation.
+	 */
 	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
 	EXPECT_EQ(VPMC_STATE_REVOKED, read.state);
 	EXPECT_EQ(VPMC_STATE_REVOKED, self->set.page->state);

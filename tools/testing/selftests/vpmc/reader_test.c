@@ -314,7 +314,7 @@ TEST_F(reader, one_stop_at_each_address)
 		ASSERT_EQ(0, ptrace(PTRACE_CONT, pid, 0, 0));
 		ASSERT_EQ(pid, waitpid(pid, &status, 0));
 		if (WIFEXITED(status)) {
-			/* The single steps came here in a retry alone. */
+			/* The single steps reached this only in a retry. */
 			unreached++;
 			EXPECT_EQ(1, traced->turns);
 			EXPECT_EQ(0, wrong_read(shape, traced));
@@ -339,7 +339,7 @@ TEST_F(reader, one_stop_at_each_address)
 	EXPECT_GT(2 * n, retried);
 }
 
-/* In a turn all counters of one event differ by the distance of the RDPMCs. */
+/* In a turn, counters of one event differ by the distance of their RDPMCs. */
 TEST_F(reader, one_snapshot)
 {
 	struct traced *traced = self->traced;
@@ -390,7 +390,7 @@ TEST_F(reader, equals_read_when_stopped)
 	set_close(&set);
 }
 
-/* The reader header's functions say the same. */
+/* The functions of the reader header return the same. */
 TEST(reader_header)
 {
 	static const struct choice all[] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters of a process that is in user mode on another CPU, as seen and changed
- * from outside: each moment is one for all of them.
+ * Counters of a process that is in user mode on another CPU, read and changed
+ * from outside: all of them at one moment.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -81,7 +81,7 @@ TEST_F(running, read_at_one_moment)
 	EXPECT_LT(1000, to - started);
 }
 
-/* What STOP returns from has stopped, and what START returns from runs. */
+/* When STOP returns the set has stopped; when START returns it runs. */
 TEST_F(running, start_and_stop)
 {
 	uint64_t t[4], low = 0, high = 0;

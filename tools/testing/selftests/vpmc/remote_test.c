@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Counters of other processes: programmed, started, read, stopped and unlinked
- * from outside, whatever their owner does. The owners know nothing of it.
+ * from outside, whatever their owner does. The owners do not take part.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -99,8 +99,8 @@ TEST_F(remote, every_operation)
 }
 
 /*
- * A period that ends while it serves the third byte: poll() says so, and it goes
- * on from there when the watcher says so.
+ * A period ends while the process serves the third byte. poll() reports that,
+ * and the watcher resumes the set.
  */
 TEST_F(remote, overflow)
 {
@@ -151,7 +151,9 @@ TEST_F(remote, found_again)
 	/* This one only reads. */
 	EXPECT_EQ(-EBADF, change_error(again));
 	EXPECT_EQ(0, wrong_read(again, VPMC_STATE_RUNNING, TARGET_SERVE));
-	/* After UNLINK there is nothing to find, and then something new. */
+	/*
+	 * After UNLINK nothing is found, until O_CREAT attaches new counters.
+	 */
 	ASSERT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_UNLINK, 0));
 	close(again);
 	again = target_open(&self->t, O_RDWR);
@@ -287,7 +289,7 @@ static int receive_fd(int from)
 	return fd;
 }
 
-/* A descriptor takes along what it may do; only then can it be passed on. */
+/* A descriptor keeps its rights when it is passed to another process. */
 TEST_F(remote, passed_over_a_socket)
 {
 	int pair[2], ro = target_open(&self->t, O_RDONLY);
@@ -480,7 +482,7 @@ TEST(kernel_thread)
 	EXPECT_EQ(-EOPNOTSUPP, open_error("/proc/2/perfctr", O_RDONLY));
 }
 
-/* Seen from outside, an owner's number is still its own name for itself. */
+/* From outside, too, an owner's number is the one in its own namespace. */
 TEST(pid_namespace)
 {
 	struct vpmc_read read;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * kernel.vpmc_revoke: the administrator takes the PMU from all sets, at any
- * moment. What they counted until then stands, to the instruction.
+ * moment. Their sums are exact up to that moment.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -58,7 +58,7 @@ FIXTURE_TEARDOWN(revoke)
  */
 static pthread_barrier_t step;
 
-/* Nothing of the set counts, and nothing makes it; it can be read. */
+/* The set does not count and cannot be started, but it can be read. */
 static int wrong_dead(struct set *set, const struct vpmc_read *sums)
 {
 	struct vpmc_control control = set->control;
@@ -185,7 +185,7 @@ static int read_until_revoked(struct runner *runner)
 	return wrong ?: wrong_again(set);
 }
 
-/* No counter, nothing to take. */
+/* A set without counters is not revoked. */
 static int time_all_along(struct runner *runner)
 {
 	struct set *set = &runner->set;
@@ -248,7 +248,10 @@ TEST_F(revoke, eight_threads)
 	}
 }
 
-/* Its page says so as soon as it runs, and nothing more was counted. */
+/*
+ * Its page shows the state as soon as the thread runs. Nothing more was
+ * counted.
+ */
 static int wake_revoked(struct runner *runner)
 {
 	struct set *set = &runner->set;
@@ -314,7 +317,7 @@ TEST_F(revoke, own_hand)
 	close(fd);
 }
 
-/* What RDPMC says to a thread whose set is revoked; or it kills. */
+/* What RDPMC returns in a thread whose set is revoked, or that it faults. */
 static int rdpmc_revoked(bool mapped)
 {
 	struct set set;
@@ -442,7 +445,7 @@ static void privileged(int i)
 	}
 }
 
-/* Other privileged instructions, which begin with the same byte, fault as ever. */
+/* Other privileged instructions that begin with the same byte still fault. */
 TEST_F(revoke, other_instructions_fault)
 {
 	int i, pid;
@@ -462,7 +465,7 @@ TEST_F(revoke, other_instructions_fault)
 	}
 }
 
-/* Without the page there is no reader to be kept alive. */
+/* Without the page RDPMC faults: no read can be in progress. */
 TEST_F(revoke, rdpmc_without_the_page)
 {
 	int pid = fork();
@@ -496,7 +499,7 @@ static void *come_and_go(void *arg)
 	return NULL;
 }
 
-/* When the write returns the PMU is free, whoever was about to take it. */
+/* When the write returns the PMU is free, even if a CONTROL was in progress. */
 TEST_F(revoke, while_others_come_and_go)
 {
 	struct runner other[3] = {
@@ -551,7 +554,7 @@ TEST_F(revoke, descriptor)
 	EXPECT_EQ(0, memcmp(again, set->page, sizeof(*again)));
 	ASSERT_EQ(0, munmap(again, PAGE));
 
-	/* Unlinked, allowed again: it is gone for good. */
+	/* A set that was unlinked does not come back. */
 	EXPECT_EQ(0, vpmc_ioctl(set->fd, VPMC_IOC_UNLINK, 0));
 	ASSERT_EQ(0, vpmc_read(set->fd, &read));
 	EXPECT_EQ(VPMC_STATE_UNLINKED, read.state);
@@ -583,7 +586,7 @@ TEST_F(revoke, exit_and_exec)
 	}
 }
 
-/* Who waits for an overflow would wait for ever. */
+/* poll() for an overflow returns: no overflow will come. */
 TEST_F(revoke, poll)
 {
 	struct set *set = &self->set;
@@ -602,7 +605,7 @@ TEST_F(revoke, poll)
 	EXPECT_EQ(POLLHUP, poll_now(set->fd));
 }
 
-/* With nobody to take it from. */
+/* When no set has the PMU. */
 TEST_F(revoke, nobody)
 {
 	struct set *set = &self->set;
@@ -619,7 +622,7 @@ TEST_F(revoke, nobody)
 	/* Run time needs no PMU. */
 	EXPECT_EQ(0, set_program(set, none));
 	EXPECT_EQ(0, set_measure(set, code_loop, 1000, 0));
-	/* Nor does what is wrong depend on who has it. */
+	/* Errors in the request do not depend on the holder either. */
 	EXPECT_EQ(-EINVAL, set_program(set, (struct choice[]){ { 0xc0, 0 }, {} }));
 	EXPECT_EQ(VPMC_REASON_NO_MODE, set->control.reason);
 	ASSERT_EQ(0, set_revoked("0"));
@@ -645,7 +648,7 @@ TEST_F(revoke, bad_values)
 	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
 }
 
-/* Root's capabilities are what it takes, not root's file. */
+/* The write needs root's capabilities; being the file's owner is not enough. */
 TEST_F(revoke, unprivileged)
 {
 	int fd = open(REVOKE_FILE, O_WRONLY);
@@ -661,7 +664,7 @@ TEST_F(revoke, unprivileged)
 			_exit(2);
 		if (write(fd, "1", 1) != -1 || errno != EPERM)
 			_exit(3);
-		/* Not by being root somewhere else. */
+		/* Root in another user namespace may not. */
 		if (unshare(CLONE_NEWUSER) || write(fd, "1", 1) != -1 ||
 		    errno != EPERM)
 			_exit(4);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Yama's ptrace_scope: who may debug processes of the same user, and therefore
- * control their counters.
+ * Yama's ptrace_scope: which processes may debug others of the same user, and
+ * so control their counters.
  *
  * Copyright (C) 2026 vpmc developers
  */

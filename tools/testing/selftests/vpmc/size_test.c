@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include "vpmc_test.h"
 
-/* Of version 1, for ever. */
+/* Sizes of version 1. They never change. */
 #define INFO_1		96
 #define READ_1		328
 #define CONTROL_1	1056
@@ -94,7 +94,7 @@ TEST_F(size, info)
 	for (size = 0; size < INFO_HEAD; size++)
 		EXPECT_EQ(-EINVAL, vpmc_ioctl(fd, VPMC_IOC_INFO,
 					      sized(self, size, size)));
-	/* What the kernel does not know it does not fill. */
+	/* The kernel does not fill what it does not know. */
 	size = sizeof(all) + 64;
 	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_INFO, sized(self, size, size)));
 	EXPECT_EQ(0, memcmp(&all, part, sizeof(all)));
@@ -200,7 +200,7 @@ TEST_F(size, read_control)
 	EXPECT_EQ(-E2BIG, vpmc_ioctl(fd, VPMC_IOC_READ_CONTROL, part));
 }
 
-/* Nobody would learn of the outcome, so there is none. */
+/* The result could not be returned, so nothing is done. */
 TEST_F(size, control_cannot_tell)
 {
 	struct vpmc_control control;
@@ -214,7 +214,7 @@ TEST_F(size, control_cannot_tell)
 	EXPECT_EQ(VPMC_STATE_STOPPED, self->set.page->state);
 }
 
-/* What an earlier failure left is not the reason of a success. */
+/* A success resets the reason of an earlier failure. */
 TEST_F(size, control_tells_of_success)
 {
 	struct vpmc_control control;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters across suspend to RAM: in the kernel's own test mode, in which the
- * machine turns back at some point on its way, and for real. In the latter all
- * CPUs lose their registers, the boot CPU too, and somebody must wake the
- * machine from outside.
+ * Counters across suspend to RAM: in the kernel's own test mode, in which
+ * suspend ends early, and in a full suspend. In the latter all CPUs lose their
+ * registers, the boot CPU too, and the host must wake the machine.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -119,7 +118,7 @@ TEST_F(suspend, counting)
 	count_again(_metadata, &self->set);
 }
 
-/* Nobody had the PMU when it went to sleep. */
+/* No user had the PMU when the machine was suspended. */
 TEST(not_held)
 {
 	int state = set_level("core");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * execve() with counters running, disturbed at the instructions of ours from
- * there to the end of the new program, which is short. The environment's
- * SWEEP_STEP: at every so many of them.
+ * execve() with counters running, disturbed at vpmc's instructions from there
+ * to the end of the new program, which is short. SWEEP_STEP=N in the
+ * environment disturbs at every N-th of them.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -29,7 +29,7 @@ FIXTURE_TEARDOWN(sweep_exec)
 	EXPECT_EQ(0, sweep_stop(self->s));
 }
 
-/* Counts, and becomes the image when it is told to. */
+/* Counts, and becomes the image on request. */
 static void become_image(struct sweep *s, unsigned long k, int out,
 			 struct child *c)
 {
@@ -105,7 +105,7 @@ TEST_F(sweep_exec, exec)
 		sweep_all(_metadata, self->s, sweep_step(), wrong_image, self->s);
 }
 
-/* Somebody takes the counters away: there is no more than up to then. */
+/* Another thread takes the counters away: the sums end there. */
 static int wrong_unlinked(void *arg, unsigned long k)
 {
 	struct sweep *s = arg;

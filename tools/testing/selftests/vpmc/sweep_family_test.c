@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What members of a family do at each instruction of ours while all of them are
- * read, or obey a command: they have a child, end, or give up what they counted.
+ * While all members of a family are read, or execute a command, a member acts
+ * at each of vpmc's instructions: it has a child, ends, or gives up what it
+ * counted.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -15,10 +16,10 @@
 /* What a member has counted when it waits. */
 #define COUNTED		code_add(CODE_MEASURE, CODE_LOOP(TURNS))
 
-/* So long CPU 1 waits for something that CPU 0 may be in the way of. */
+/* How long CPU 1 waits for something that CPU 0 may block. */
 #define WAITS		50
 
-/* A member on CPU 1, which does one thing when it is told to. */
+/* A member on CPU 1, which does one thing on request. */
 struct member {
 	struct child self;
 	int fd;			/* its counters, in this process */
@@ -211,7 +212,7 @@ TEST_F_TIMEOUT(sweep_family, members_end_in_read, 120)
 	EXPECT_LT(0, self->after);
 }
 
-/* What they give up goes to the family, and is not read twice or not at all. */
+/* What they give up goes to the family, and is read exactly once. */
 static int clear_all(struct sweep *s)
 {
 	int i, err = 0;
@@ -343,7 +344,7 @@ TEST_F_TIMEOUT(sweep_family, born_in_read, 120)
 	expect_meanwhile(_metadata, self);
 }
 
-/* All obey, also those that are born meanwhile. */
+/* All execute the command, also those that are born meanwhile. */
 static int wrong_command(void *arg, unsigned long k)
 {
 	FIXTURE_DATA(sweep_family) *self = arg;

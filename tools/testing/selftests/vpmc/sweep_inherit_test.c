@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A fork whose child inherits, disturbed at each instruction of ours from there
- * to the end of the child: in the fork, in switches and in the child's exit.
+ * A fork whose child inherits, disturbed at each of vpmc's instructions from
+ * there to the end of the child: in the fork, in switches and in the child's
+ * exit.
  *
  * Copyright (C) 2026 vpmc developers
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Overflow interrupts that come late: a counter crosses zero in user mode, and
- * the interrupt comes at each instruction of ours that the kernel executes after
- * that. For counters of 20 bits.
+ * the interrupt comes at each of vpmc's instructions that the kernel executes
+ * after that. For counters of 20 bits.
  *
  * Copyright (C) 2026 vpmc developers
  */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A command for a thread that runs, which moves to another CPU at each instruction
- * of ours: who comes to the CPU that it has left must not change its set there.
+ * A command for a running thread, which moves to another CPU at each of vpmc's
+ * instructions. An interrupt on the CPU that it has left must not change its
+ * set.
  *
  * CPU 0 gives the command, CPU 1 disturbs, and the thread is on CPU 2 or 3.
  *

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a process does while somebody attaches counters to it, at each instruction
- * of ours in open(): it ends, or has them from somebody else.
+ * Counters are attached to a process. At each of vpmc's instructions in open()
+ * the process ends, or another process attaches counters to it.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -9,7 +9,7 @@
 #include "poller.h"
 #include "target.h"
 
-/* So long CPU 1 waits for something that CPU 0 may be in the way of. */
+/* How long CPU 1 waits for something that CPU 0 may block. */
 #define WAITS	50
 
 struct scene {
@@ -119,7 +119,7 @@ static int end_it(struct sweep *s)
 	return 0;
 }
 
-/* It is too late, or what was attached has seen the end. */
+/* Either open() is too late, or the attached counters show the end. */
 static int wrong_if_it_ends(void *arg, unsigned long k)
 {
 	int fd, wrong = 0;
@@ -155,7 +155,7 @@ TEST_F(sweep_open, it_ends)
 	EXPECT_LT(0, scene->refused);
 }
 
-/* Somebody else attaches, and may be first. */
+/* Another process attaches, and may be first. */
 static int attach_too(struct sweep *s)
 {
 	s->fd = open_of(scene->pid, O_RDWR | O_CREAT);

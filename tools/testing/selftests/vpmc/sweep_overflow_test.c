@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Ends of periods whose interrupt comes late: at each instruction of ours that
- * the kernel executes after that, also when another thread has the CPU; and those
- * that are disturbed, from START to STOP. The right thread is told, once, by a signal
- * and by a record, and nobody's counts change. For counters of 20 bits.
+ * Ends of periods whose interrupt comes late: at each of vpmc's instructions
+ * that the kernel executes after that, also when another thread has the CPU.
+ * And ends of periods that are disturbed, from START to STOP. The right thread
+ * gets one signal and one record, and no counts change. For counters of 20
+ * bits.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -106,7 +107,7 @@ static int told_wrong(const struct set *set)
 	return 1;
 }
 
-/* One record, of what the signal told, and poll() knows. */
+/* One record with the signal's values, and poll() reports it. */
 static int recorded_wrong(const struct set *set, const struct vpmc_ring *ring,
 			  uint64_t period)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * perf comes, or leaves, at each instruction of ours while the first set asks
- * for the PMU: one of the two has it, and who is refused is told why.
+ * perf takes or releases the PMU at each of vpmc's instructions while the first
+ * set asks for it. One of the two gets it, and the other one is refused with a
+ * reason.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -63,8 +64,9 @@ static int wrong_request(FIXTURE_DATA(sweep_owner) *self, unsigned long k)
 }
 
 /*
- * The later it leaves, the less good is what comes of it: it is gone before it
- * is in the way; it was, and nobody can say any more who; it was there all along.
+ * perf leaves at some time. CONTROL succeeds if perf was gone before it
+ * mattered. It fails without naming perf if perf left after the refusal, and it
+ * names perf if perf was there all the time.
  */
 static int wrong_if_perf_leaves(void *arg, unsigned long k)
 {

@@ -142,7 +142,7 @@ static int wrong_running(FIXTURE_DATA(sweep_read) *self, struct result *result)
 	       !all_are(self, result->read.sum, result->read.sum[0]);
 }
 
-/* It was stopped after the k-th instruction: all of the page says so. */
+/* It was stopped after the k-th instruction: the whole page shows that. */
 static int wrong_stopped(const FIXTURE_DATA(sweep_read) *self,
 			 const struct result *result, unsigned long k)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Commands for the counters of another thread, disturbed at each instruction of
- * ours: the other thread, which sleeps on CPU 1, runs a piece of code and sleeps
- * again. It is counted as a whole or not at all.
+ * Commands for the counters of another thread, disturbed at each of vpmc's
+ * instructions: the other thread, which sleeps on CPU 1, runs a piece of code
+ * and sleeps again. It is counted as a whole or not at all.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -180,7 +180,7 @@ static int wrong_command(void *arg, unsigned long k)
 	err = err ?: give(command, &own);
 	sweep_disarm(s);
 	if (!s->disturbed) {
-		/* Nobody has disturbed it: now the thread runs. */
+		/* It was not disturbed: now the thread runs. */
 		s->error = sweep_disturb(s);
 		usleep(1000);
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The PMU is revoked, or the set is programmed again, at each instruction of ours
- * that a thread executes meanwhile.
+ * The PMU is revoked, or the set is programmed again, at each of vpmc's
+ * instructions that a thread executes.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -92,7 +92,7 @@ static int wrong_remains(struct sweep *s, const struct vpmc_read *read)
 	       other_thread_may_rdpmc(&s->set) + (perf_error(10) != 0);
 }
 
-/* What comes of CONTROL, START, a loop and STOP. */
+/* The results of CONTROL, START, a loop and STOP. */
 static int wrong_control(void *arg, unsigned long k)
 {
 	FIXTURE_DATA(sweep_revoke) *self = arg;
@@ -135,7 +135,9 @@ TEST_F(sweep_revoke, at_each_instruction_of_control)
 	sweep_control(_metadata, self);
 }
 
-/* Who has RDPMC afterwards would read what perf counts. Nothing is asked of the set. */
+/*
+ * A thread that still has RDPMC would read perf's counts. The set is not used.
+ */
 static int wrong_permission(void *arg, unsigned long k)
 {
 	FIXTURE_DATA(sweep_revoke) *self = arg;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ring of overflows at each instruction of ours: another CPU reads it, and
- * the owner calls execve() while it is made.
+ * The ring of overflows at each of vpmc's instructions: another CPU reads it,
+ * and the owner calls execve() while it is allocated.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -15,7 +15,7 @@
 /* A bit less than one period, with START and STOP. */
 #define TURNS	2300
 
-/* So long CPU 1 waits for something that CPU 0 may be in the way of. */
+/* How long CPU 1 waits for something that CPU 0 may block. */
 #define WAITS	50
 
 FIXTURE(sweep_ring)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every instruction of ours in the kernel, disturbed: the context switch, the
- * commands, the page's mapping, the end of a thread. Sums stay exact.
+ * Each of vpmc's instructions in the kernel is disturbed: in the context
+ * switch, in commands, in mapping the page, at the end of a thread. Sums stay
+ * exact.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -297,7 +298,7 @@ TEST_F(sweep, read)
 	sweep_scenario(_metadata, self->s, scenario);
 }
 
-/* The page comes and goes, and with it RDPMC. */
+/* The page is mapped and unmapped, which gives and takes RDPMC. */
 static int run_map(struct sweep *s, unsigned long k)
 {
 	return run_body(s, k, code_map, s->set.fd, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The numbers of context switches and migrations, compared with the
- * scheduler's own and with what was made to happen.
+ * The numbers of context switches and migrations, compared with the scheduler's
+ * own and with those that the test causes.
  *
  * Copyright (C) 2026 vpmc developers
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Intel PT uses no counter, but the counters' interrupt: it and programmed sets
- * keep each other out. For a machine that has it.
+ * Intel PT uses no counter, but the counters' interrupt. So PT and programmed
+ * sets exclude each other. For a machine with PT.
  *
  * Copyright (C) 2026 vpmc developers
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Reads that do not wait: by io_uring, and by preadv2() with RWF_NOWAIT. poll()
- * is about other things.
+ * does not report whether they have data.
  *
  * Copyright (C) 2026 vpmc developers
  */

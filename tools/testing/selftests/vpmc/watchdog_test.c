@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The hard-lockup watchdog is one of perf's events, on every CPU: it and
- * programmed sets keep each other out, and a refusal says so. For a machine
- * with nmi_watchdog=1 on the command line, but for the first test.
+ * The hard-lockup watchdog is a perf event on every CPU. The watchdog and
+ * programmed sets exclude each other, and a refusal names the watchdog. For a
+ * machine with nmi_watchdog=1 on the command line, except for the first test.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -55,7 +55,7 @@ static void set_counts(struct __test_metadata *_metadata, struct set *set)
 	}
 }
 
-/* It has not: a set gets the PMU and counts; leaves it programmed. */
+/* It is off: a set gets the PMU and counts. The set stays programmed. */
 static void set_has_it(struct __test_metadata *_metadata, struct set *set)
 {
 	set->page = MAP_FAILED;
@@ -108,8 +108,8 @@ TEST(switched)
 }
 
 /*
- * Switched on while a set has the PMU it cannot start, and the kernel says
- * nothing of it. It tries again when it is switched on anew.
+ * If it is switched on while a set has the PMU, it cannot start, and the kernel
+ * reports nothing. It tries again when it is switched on anew.
  */
 TEST(switched_on_while_held)
 {

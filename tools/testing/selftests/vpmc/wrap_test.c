@@ -77,10 +77,11 @@ static void wraps(struct __test_metadata *_metadata, struct set *set,
 }
 
 /*
- * So many times without a context switch: nothing but the interrupt helps. The
- * kernel's own threads want the CPU now and then, however urgent the test is.
- * With or without them the counts are exact; one run of eight, each less than a
- * second long, must be without. Returns how many timer interrupts that one had.
+ * So many crossings without a context switch: only the interrupt keeps the
+ * counts right. The kernel's own threads use the CPU sometimes, however urgent
+ * the test is. With or without them the counts are exact; one run of eight,
+ * each less than a second long, must be without. Returns how many timer
+ * interrupts that one had.
  */
 static long wraps_at_one_go(struct __test_metadata *_metadata, struct set *set,
 			    unsigned int bits, long crossings)

@@ -12,7 +12,7 @@
 
 #define COUNTERS	"/proc/sys/kernel/vpmc_counters"
 
-/* What is the sets' for good; 0 or -errno. */
+/* Gives these counters to sets permanently: 0 or -errno. */
 static inline int keep_counters(const char *text)
 {
 	return write_file(COUNTERS, text);
@@ -109,8 +109,8 @@ static inline int open_for_overflows(struct set *set, uint64_t period)
 }
 
 /*
- * perf drops samples if they come often, or if a slow kernel takes long for one.
- * Once that is so perf takes no other rate.
+ * perf drops samples if they come often, or if a slow kernel takes long for
+ * one. After that perf accepts no other rate.
  */
 static inline int allow_all_samples(void)
 {

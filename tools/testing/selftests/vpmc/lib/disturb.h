@@ -113,7 +113,7 @@ static inline pid_t start_migrator(pid_t tid, long ns)
 	}
 }
 
-/* 0 if the disturber was still at it when it was stopped */
+/* 0 if the disturber still worked when it was stopped */
 static inline int stop_disturber(pid_t pid)
 {
 	if (pid <= 0)

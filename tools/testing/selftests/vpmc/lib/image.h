@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Processes that count and become exec_image, and what comes of it.
+ * Processes that count and become exec_image, and their results.
  *
  * Copyright (C) 2026 vpmc developers
  */

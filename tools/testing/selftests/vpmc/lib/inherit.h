@@ -75,7 +75,7 @@ static inline int family_wrong(int fd, unsigned int flags, unsigned int living,
 	return 1;
 }
 
-/* fork(), with one table of files for both: what one opens the other has. */
+/* fork() with a shared table of files. */
 static inline pid_t fork_with_files(void)
 {
 	return syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
@@ -122,7 +122,7 @@ static inline int child_wait(struct child *c)
 	return read(c->from, &byte, 1) == 1 ? 0 : -1;
 }
 
-/* Let it go, and wait for its end: 0 if it was content. */
+/* Lets it end, and waits for that: 0 if all its checks passed. */
 static inline int child_end(struct child *c)
 {
 	close(c->to);

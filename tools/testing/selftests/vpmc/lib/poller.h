@@ -11,7 +11,7 @@
 #include "proc.h"
 #include "vpmc_test.h"
 
-/* Waits for ever; tells what it has waited for. */
+/* Waits without limit; returns what poll() reported. */
 struct poller {
 	pthread_t thread;
 	volatile pid_t tid;
@@ -43,7 +43,7 @@ static inline int start_poller(struct poller *poller, int fd)
 	return 0;
 }
 
-/* What it was woken for, or -1. */
+/* The events that woke it, or -1. */
 static inline int end_poller(struct poller *poller)
 {
 	if (pthread_join(poller->thread, NULL))

@@ -33,8 +33,8 @@ static __attribute__((__noinline__)) bool may_rdpmc(uint32_t index)
 }
 
 /*
- * A process that dies of it leaves a line in the kernel's log, which those who
- * look for bugs there would take for one. Not here, where it is what is asked.
+ * The kernel logs a process that dies of SIGSEGV, which looks like a bug. Here
+ * the fault is expected, so the log entry is suppressed.
  */
 static inline int silence_faults(void)
 {

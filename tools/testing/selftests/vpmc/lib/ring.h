@@ -19,7 +19,7 @@ static inline size_t ring_size(const struct vpmc_control *control)
 	return (size + PAGE - 1) / PAGE * PAGE;
 }
 
-/* MAP_FAILED if it is not to be had. */
+/* MAP_FAILED if it cannot be mapped. */
 static inline const struct vpmc_ring *ring_map(const struct set *set)
 {
 	return mmap(NULL, ring_size(&set->control), PROT_READ, MAP_SHARED,

@@ -76,7 +76,7 @@ static inline int runner_measure(struct runner *runner)
 	return 1;
 }
 
-/* It still works: from zero, wherever the thread is. */
+/* Checks that the set still counts from zero, on any CPU. */
 static inline int runner_again(struct runner *runner)
 {
 	struct set *set = &runner->set;

@@ -46,7 +46,7 @@ enum disturbance {
 	PERF_LEAVES,	/* its last event is closed */
 	PROGRAM,	/* by another thread, and started */
 	REVOKE_AND_ALLOW,
-	CALL,		/* what the test says */
+	CALL,		/* what the test defines */
 };
 
 #define REVOKE_FILE	"/proc/sys/kernel/vpmc_revoke"
@@ -158,7 +158,7 @@ static int sweep_disturb(struct sweep *s)
 	}
 }
 
-/* The thread on CPU 1: disturbs once each time it is told to begin. */
+/* The thread on CPU 1: disturbs once for each request. */
 static void *sweep_thread(void *arg)
 {
 	struct sweep *s = arg;
@@ -475,7 +475,9 @@ static inline struct partner *start_partner(bool process,
 	if (process)
 		p->fd = syscall(SYS_pidfd_getfd,
 				syscall(SYS_pidfd_open, p->pid, 0), p->fd, 0);
-	/* It starts to count before it yields, and only then is it our turn. */
+	/*
+	 * It starts to count before it yields, and only then this thread runs.
+	 */
 	sched_yield();
 	return p;
 }
@@ -598,7 +600,7 @@ static inline void sweep_all(struct __test_metadata *_metadata, struct sweep *s,
 		most = s->at.count > most ? s->at.count : most;
 		k += s->fired ? step : 0;
 	}
-	/* The emulator's own interrupts need nobody. */
+	/* The emulator's own interrupts need no other thread. */
 	if (sweep_action(s) != PMU_TRIGGER_HOLD)
 		disturbed = points;
 	TH_LOG("%s: %lu instructions, disturbed at %lu of %lu, %d mismatches",

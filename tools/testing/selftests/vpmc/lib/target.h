@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Processes whose counters others open: they do nothing of the kind themselves.
+ * Processes whose counters others open. They do not use counters themselves.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -36,7 +36,7 @@ struct target {
 	} *shared;
 };
 
-/* 0 or -1. Who drops root has what others have, and no more. */
+/* 0 or -1. A process that drops root keeps no privileges. */
 static inline int become(uid_t uid)
 {
 	if (uid && (setgid(uid) || setuid(uid) || prctl(PR_SET_DUMPABLE, 1)))

@@ -44,8 +44,8 @@ struct set {
 };
 
 /*
- * How many times slower than without checks the kernel is, which whoever runs
- * the tests on such a one says in the environment.
+ * How many times slower the kernel is than one without debugging checks. The
+ * environment says that.
  */
 static inline int test_slowness(void)
 {
@@ -55,13 +55,13 @@ static inline int test_slowness(void)
 	return factor > 1 ? factor : 1;
 }
 
-/* How often to do what is done often, and less often where it takes long. */
+/* Number of repetitions; fewer on a slow kernel. */
 static inline int test_times(int n)
 {
 	return test_slowness() > 1 ? n / 10 : n;
 }
 
-/* How often something happens, at least, the more seldom the slower it is. */
+/* The least number of times that something happens; less on a slow kernel. */
 static inline int test_often(int n)
 {
 	return n / test_slowness();
@@ -86,7 +86,7 @@ static void __attribute__((constructor)) scale_time_limits(void)
 			test->timeout *= test_slowness();
 }
 
-/* A program that needs the emulator alone says so before it includes this. */
+/* A program that needs only the emulator defines this before the include. */
 #ifndef NEEDS_VPMC
 #define NEEDS_VPMC	true
 #endif
@@ -113,8 +113,8 @@ static void __attribute__((constructor)) skip_elsewhere(void)
 }
 
 /*
- * All tests of a program as a user without privileges, if whoever runs it says so
- * in the environment; priorities come by ulimit.
+ * Runs all tests of a program as a user without privileges, if the environment
+ * says so. ulimit permits priorities.
  */
 static void __attribute__((constructor)) drop_root(void)
 {
@@ -420,7 +420,7 @@ static inline uint64_t my_switches(void)
 	return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
-/* Of these, the ones that it did not want. */
+/* Of these, the involuntary ones. */
 static inline uint64_t my_preemptions(void)
 {
 	struct rusage usage;
