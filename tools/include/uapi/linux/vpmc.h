@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * Virtual performance counters: the user interface of /proc/<pid>/perfctr.
+ * Virtual performance counters: the user interface of /proc/<pid>/perfctr and
+ * /dev/perfctr.
  *
  * Copyright (C) 2026 vpmc developers
  *
@@ -203,6 +204,7 @@ enum vpmc_kind {
 #define VPMC_FEATURE_GLOBAL_CTRL (1U << 2) /* one write starts or stops all */
 #define VPMC_FEATURE_FULL_WIDTH	(1U << 3)  /* counters writable in full width */
 #define VPMC_FEATURE_TIME	(1U << 4)  /* TSC ticks convert to nanoseconds */
+#define VPMC_FEATURE_HYBRID	(1U << 5)  /* there are several types of core */
 
 /* &struct vpmc_info.holder: the present user of the PMU */
 #define VPMC_HOLDER_NONE	0U	/* nobody */
@@ -212,6 +214,7 @@ enum vpmc_kind {
 #define VPMC_HOLDER_WATCHDOG	4U	/* the hard-lockup watchdog, maybe perf too */
 #define VPMC_HOLDER_TRACE	5U	/* Intel PT, by perf or from before boot */
 #define VPMC_HOLDER_REVOKED	6U	/* kernel.vpmc_revoke is 1 */
+#define VPMC_HOLDER_GLOBAL	7U	/* counters of CPUs, see /dev/perfctr */
 
 /**
  * struct vpmc_info - Argument of VPMC_IOC_INFO
@@ -267,8 +270,9 @@ struct vpmc_info {
  *		events; 0: never. What it counts beyond that until the processor
  *		reports the overflow is part of the next period. The first
  *		period begins with CONTROL, and another one when CLEAR names the
- *		counter. execve() ends all periods; the counts continue, also
- *		those of a set that an overflow has stopped.
+ *		counter. execve() ends all periods, except with
+ *		VPMC_CONTROL_SAMPLE; the counts continue, also those of a set
+ *		that an overflow has stopped.
  * @reserved:	Zero.
  */
 struct vpmc_counter {
@@ -303,6 +307,9 @@ struct vpmc_counter {
  * unmapped. All sets inherited from this set are unlinked, too, even if the
  * thread that CONTROL was for has ended before. Sets that were programmed again
  * since then are not. The next CONTROL sets or clears the flag.
+ *
+ * SAMPLE: see &struct vpmc_sample_head. It needs a counter with a period,
+ * REARM, @ring_records and @ring_watermark, and excludes a signal.
  */
 #define VPMC_CONTROL_NEW	(1U << 0)  /* fail if a set is programmed already */
 #define VPMC_CONTROL_STOPPED	(1U << 1)  /* do not start counting */
@@ -313,6 +320,7 @@ struct vpmc_counter {
 #define VPMC_CONTROL_PRESERVE	(1U << 6)
 #define VPMC_CONTROL_REARM	(1U << 7)  /* continue after an overflow */
 #define VPMC_CONTROL_UNLINK_ON_CLOSE (1U << 8) /* the set ends with the descriptor */
+#define VPMC_CONTROL_SAMPLE	(1U << 9)  /* READ_SAMPLES reads the family's overflows */
 
 /**
  * enum vpmc_reason - Why CONTROL was refused
@@ -356,13 +364,15 @@ struct vpmc_counter {
  *				use perf (kernel.perf_event_paranoid).
  * @VPMC_REASON_SIGNAL:		@signal is not a signal that can be sent for an
  *				overflow.
- * @VPMC_REASON_NO_PERIOD:	A signal, REARM or a ring needs a counter with a
- *				period.
+ * @VPMC_REASON_NO_PERIOD:	A signal, REARM, SAMPLE or a ring needs a counter
+ *				with a period.
  * @VPMC_REASON_RING:		@ring_records is not a power of two up to
  *				VPMC_RING_MAX_RECORDS, or @ring_watermark is not
  *				one of the numbers from 1 to @ring_records.
  * @VPMC_REASON_RING_MEMORY:	The ring and other memory pinned for the owner's
- *				process exceed RLIMIT_MEMLOCK.
+ *				process exceed RLIMIT_MEMLOCK; or, with SAMPLE,
+ *				the buffers of all CPUs and other memory locked
+ *				for the caller's user do.
  * @VPMC_REASON_SECURITY:	A security module does not let the caller use
  *				perf (SELinux: perf_event open).
  * @VPMC_REASON_MAPPED:		The set counts the kernel, the caller is not in
@@ -373,6 +383,14 @@ struct vpmc_counter {
  *				(kernel.vpmc_counters) the counter, or all
  *				counters that can count the event, or so many
  *				that too few remain.
+ * @VPMC_REASON_CORE_TYPE:	The processor has several types of core, and the
+ *				event is not defined alike on all of them.
+ * @VPMC_REASON_PMU_GLOBAL:	The PMU counts for CPUs, by a descriptor of
+ *				/dev/perfctr.
+ * @VPMC_REASON_PMU_THREADS:	Threads have sets with counters. Only for
+ *				/dev/perfctr; see VPMC_GLOBAL_REVOKE.
+ * @VPMC_REASON_CPU_RUNNING:	The CPU counts; STOP comes first. Only for
+ *				/dev/perfctr.
  */
 enum vpmc_reason {
 	VPMC_REASON_NONE		= 0,
@@ -402,6 +420,10 @@ enum vpmc_reason {
 	VPMC_REASON_SECURITY		= 24,
 	VPMC_REASON_MAPPED		= 25,
 	VPMC_REASON_LEFT_TO_PERF	= 26,
+	VPMC_REASON_CORE_TYPE		= 27,
+	VPMC_REASON_PMU_GLOBAL		= 28,
+	VPMC_REASON_PMU_THREADS		= 29,
+	VPMC_REASON_CPU_RUNNING		= 30,
 };
 
 /**
@@ -411,7 +433,8 @@ enum vpmc_reason {
  * @flags:	In: VPMC_CONTROL_* bits. READ_CONTROL: in: zero; out: the flags
  *		that still have an effect, VPMC_CONTROL_CLOSE_ON_EXEC,
  *		VPMC_CONTROL_ENABLE_ON_EXEC, VPMC_CONTROL_REARM,
- *		VPMC_CONTROL_UNLINK_ON_CLOSE and the INHERIT flags.
+ *		VPMC_CONTROL_SAMPLE, VPMC_CONTROL_UNLINK_ON_CLOSE and the
+ *		INHERIT flags.
  * @nr_counters: CONTROL: number of elements of @counter; 0 counts run time,
  *		switches and migrations alone. READ_CONTROL: in: the number that
  *		fits into @counter; out: the number in the set.
@@ -425,7 +448,8 @@ enum vpmc_reason {
  *		SIGCHLD, SIGSYS.
  * @ring_records: Number of records that fit into the set's ring, see &struct
  *		vpmc_ring: a power of two up to VPMC_RING_MAX_RECORDS; or 0, for
- *		no ring.
+ *		no ring. With VPMC_CONTROL_SAMPLE, number of samples that fit
+ *		into each CPU's buffer at least.
  * @ring_watermark: Number of unread records that makes poll() report POLLIN,
  *		from 1 to @ring_records; 0 without a ring.
  * @reserved:	Zero.
@@ -547,6 +571,120 @@ struct vpmc_ring {
 	(sizeof(struct vpmc_ring) + (nr_records) *			\
 	 (sizeof(struct vpmc_record) + (nr_counters) * sizeof(__u64)))
 
+/**
+ * enum vpmc_sample_type - Records that VPMC_IOC_READ_SAMPLES returns
+ * @VPMC_SAMPLE_PAD:	Never returned.
+ * @VPMC_SAMPLE_PERIOD:	&struct vpmc_sample: a period has passed.
+ * @VPMC_SAMPLE_MAP:	&struct vpmc_sample_map: what is mapped at the address
+ *			of a sample.
+ *
+ * Further types may be added. A reader skips those that it does not know.
+ */
+enum vpmc_sample_type {
+	VPMC_SAMPLE_PAD		= 0,
+	VPMC_SAMPLE_PERIOD	= 1,
+	VPMC_SAMPLE_MAP		= 2,
+};
+
+/**
+ * struct vpmc_sample_head - The beginning of each record
+ * @type:	enum vpmc_sample_type.
+ * @size:	Bytes of the whole record, a multiple of 8.
+ * @pid:	Process id of the thread, as the caller of CONTROL sees it; 0 if
+ *		it has none in that pid namespace.
+ * @tid:	Thread id, likewise.
+ * @execs:	How often the thread has called execve() since CONTROL, or since
+ *		its birth.
+ * @cpu:	The CPU on which it ran.
+ * @ns:		CLOCK_MONOTONIC.
+ *
+ * CONTROL with VPMC_CONTROL_SAMPLE makes the kernel record the overflows of a
+ * root and of all its heirs in buffers, one for each CPU. The heirs inherit the
+ * periods; each of their first periods begins with their birth. Periods and
+ * buffers survive an execve() that does not unlink the set. The holder of a
+ * descriptor of the root that is open for writing reads all by
+ * VPMC_IOC_READ_SAMPLES, also after the root's owner has ended. The next CONTROL
+ * for the root, and the end of its last descriptor, end the buffers.
+ *
+ * The records of one CPU are in the order in which they were written. Those of
+ * different CPUs are put in order by @ns.
+ */
+struct vpmc_sample_head {
+	__u32	type;
+	__u32	size;
+	__u32	pid;
+	__u32	tid;
+	__u32	execs;
+	__u32	cpu;
+	__aligned_u64	ns;
+};
+
+/**
+ * struct vpmc_sample - A period has passed
+ * @head:	Its beginning.
+ * @mask:	As in &struct vpmc_record.
+ * @periods:	Likewise.
+ * @ip:		Likewise.
+ * @ticks:	Likewise.
+ * @switches:	As in &struct vpmc_page.
+ * @migrations:	Likewise.
+ * @sum:	The thread's sums, as in &struct vpmc_record.
+ */
+struct vpmc_sample {
+	struct vpmc_sample_head head;
+	__u32	mask;
+	__u32	periods;
+	__aligned_u64	ip;
+	__aligned_u64	ticks;
+	__aligned_u64	switches;
+	__aligned_u64	migrations;
+	__aligned_u64	sum[];
+};
+
+/**
+ * struct vpmc_sample_map - What is mapped at the address of a sample
+ * @head:	Its beginning.
+ * @start:	First address of the mapping.
+ * @end:	First address behind it.
+ * @offset:	Where in the file the mapping begins.
+ * @comm:	The thread's name.
+ * @path:	The file, as the thread sees it; or a name such as [vdso]; or
+ *		nothing. NUL terminated, and padded with zeros.
+ *
+ * It follows the first sample of a thread from this mapping, before the thread
+ * executes another instruction in user mode, and holds until the process calls
+ * execve(). A mapping that replaces another one at the same addresses may not
+ * be reported, nor one that only the end of a thread or a full buffer hides.
+ */
+struct vpmc_sample_map {
+	struct vpmc_sample_head head;
+	__aligned_u64	start;
+	__aligned_u64	end;
+	__aligned_u64	offset;
+	char	comm[16];
+	char	path[];
+};
+
+/**
+ * struct vpmc_read_samples - Argument of VPMC_IOC_READ_SAMPLES
+ * @size:	In: bytes of this structure.
+ * @flags:	In: zero.
+ * @buffer:	In: address to which the records are copied.
+ * @bytes:	In: bytes of room at @buffer. Out: bytes of whole records that
+ *		were copied; 0 if there are none.
+ * @lost:	Out: how many samples were not written since CONTROL, because a
+ *		buffer was full.
+ *
+ * A record that was copied is not returned again.
+ */
+struct vpmc_read_samples {
+	__u32	size;
+	__u32	flags;
+	__aligned_u64	buffer;
+	__aligned_u64	bytes;
+	__aligned_u64	lost;
+};
+
 /*
  * &struct vpmc_read.flags: what is added to the root's own values. What a
  * living descendant cleared, or counted before a CONTROL of its own, is
@@ -596,6 +734,110 @@ struct vpmc_read {
 	__aligned_u64	sum[VPMC_MAX_COUNTERS];
 };
 
+/* For &struct vpmc_global_control.cpu: all CPUs, also those that come later. */
+#define VPMC_ALL_CPUS		0xffffffffU
+
+/*
+ * &struct vpmc_global_control.flags. REVOKE: if sets of threads have the PMU,
+ * take it from them, as kernel.vpmc_revoke does. They can have it again after the
+ * descriptor is closed. Needs CAP_PERFMON (EPERM).
+ */
+#define VPMC_GLOBAL_REVOKE	(1U << 0)
+
+/**
+ * struct vpmc_global_control - Argument of VPMC_IOC_G_CONTROL
+ * @size:	In: bytes of this structure that the caller passes. It may end
+ *		after the last counter in use.
+ * @flags:	In: VPMC_GLOBAL_* bits.
+ * @cpu:	In: the CPU, online or not, or VPMC_ALL_CPUS.
+ * @nr_counters: In: number of elements of @counter; 0: the CPU has no set any
+ *		more.
+ * @bad_counter: Out: as in &struct vpmc_control.
+ * @reason:	Out: likewise.
+ * @interval_ms: In: 0: READ interrupts the CPU and gets its present values. 10
+ *		to 60000: the CPU takes a sample each time that so many
+ *		milliseconds have passed, and READ gets the last sample.
+ * @reserved:	Zero.
+ * @counter:	The counters; period and flags are zero.
+ *
+ * CONTROL replaces the set of one CPU or of all, which must not be counting
+ * (EBUSY), or changes nothing. The sums start from zero with the next START.
+ * CPUs may have different sets.
+ */
+struct vpmc_global_control {
+	__u32	size;
+	__u32	flags;
+	__u32	cpu;
+	__u32	nr_counters;
+	__u32	bad_counter;
+	__u32	reason;
+	__u32	interval_ms;
+	__u32	reserved;
+	struct vpmc_counter counter[VPMC_MAX_COUNTERS];
+};
+
+/**
+ * enum vpmc_cpu_state - What a CPU's counters do
+ * @VPMC_CPU_ABSENT:	There is no such CPU, or it has no set.
+ * @VPMC_CPU_OFFLINE:	The CPU is offline. The sums stand. If it was started, it
+ *			continues to count when it comes online.
+ * @VPMC_CPU_STOPPED:	The CPU does not count. The sums stand.
+ * @VPMC_CPU_RUNNING:	The CPU counts.
+ */
+enum vpmc_cpu_state {
+	VPMC_CPU_ABSENT		= 0,
+	VPMC_CPU_OFFLINE	= 1,
+	VPMC_CPU_STOPPED	= 2,
+	VPMC_CPU_RUNNING	= 3,
+};
+
+/**
+ * struct vpmc_global_cpu - What one CPU counted
+ * @cpu:	Number of the CPU.
+ * @state:	enum vpmc_cpu_state.
+ * @nr_counters: Number of counters in the set.
+ * @interval_ms: As CONTROL set it.
+ * @ticks:	How long the CPU counted, in TSC ticks.
+ * @sampled_at:	When the values below were read, in nanoseconds of
+ *		CLOCK_MONOTONIC.
+ * @sum:	The 64-bit sums. Elements from @nr_counters on are zero.
+ *
+ * All values of one CPU are from one moment.
+ */
+struct vpmc_global_cpu {
+	__u32	cpu;
+	__u32	state;
+	__u32	nr_counters;
+	__u32	interval_ms;
+	__aligned_u64	ticks;
+	__aligned_u64	sampled_at;
+	__aligned_u64	sum[VPMC_MAX_COUNTERS];
+};
+
+/**
+ * struct vpmc_global_read - Argument of VPMC_IOC_G_READ
+ * @size:	In: bytes of this structure that the caller knows, all of them.
+ * @flags:	In: zero.
+ * @first_cpu:	In: number of the first CPU.
+ * @nr_cpus:	In: number of elements that there is room for, at least 1. Out:
+ *		number of elements that the kernel filled: one for each number
+ *		from @first_cpu on, until there can be no further CPU.
+ * @element_size: In: bytes from one element to the next one. An element may end
+ *		after the last sum in use (ENOSPC); what is beyond &struct
+ *		vpmc_global_cpu is filled with zeros. At most 4096.
+ * @reserved:	In: zero.
+ * @elements:	In: address of an array of &struct vpmc_global_cpu.
+ */
+struct vpmc_global_read {
+	__u32	size;
+	__u32	flags;
+	__u32	first_cpu;
+	__u32	nr_cpus;
+	__u32	element_size;
+	__u32	reserved;
+	__aligned_u64	elements;
+};
+
 /*
  * The request numbers contain no size: each structure begins with its own size,
  * so that it can grow. A structure shorter than the kernel's is extended with
@@ -606,7 +848,9 @@ struct vpmc_read {
  * all sums, run time, switches and migrations. RESUME starts a set that an
  * overflow stopped, and does nothing to any other set: it does not undo another
  * thread's STOP. CONSUME takes the number of the oldest records of the ring
- * that have been read; EINVAL if the ring has fewer.
+ * that have been read; EINVAL if the ring has fewer. READ_SAMPLES needs a root
+ * that was programmed with VPMC_CONTROL_SAMPLE (ENODATA), whose owner may have
+ * ended, and room for one record at least (ENOSPC).
  *
  * START_ALL, STOP_ALL and CLEAR_ALL do to a root what START, STOP and CLEAR do,
  * and then the same to the set of each living descendant. On a set that is not
@@ -621,17 +865,18 @@ struct vpmc_read {
  * one after the other.
  *
  * All but INFO need counters (ENOENT). CONTROL, START, STOP, CLEAR, RESUME,
- * CONSUME, UNLINK and the *_ALL requests need a descriptor that is open for
- * writing (EBADF), and counters that are still attached (ESRCH). Permissions
+ * CONSUME, UNLINK, READ_SAMPLES and the *_ALL requests need a descriptor that is
+ * open for writing (EBADF) and, except READ_SAMPLES, counters that are still
+ * attached (ESRCH). Permissions
  * are checked when the file is opened, and move with the descriptor. Only
  * mmap() and CONTROL check their caller, too.
  *
  * The sums of a set that counts the kernel need a descriptor that may read
  * kernel counts: whoever opened the file was allowed to count the kernel at
  * that moment, or CONTROL has programmed such a set by the descriptor. With any
- * other descriptor READ, read() and mmap() fail with EACCES, whoever owns the
- * set, and whether it is inherited or not; all other operations work as for any
- * set. Such a descriptor cannot map a page either while another thread in that
+ * other descriptor READ, READ_SAMPLES, read() and mmap() fail with EACCES,
+ * whoever owns the set, and whether it is inherited or not; all other operations
+ * work as for any set. Such a descriptor cannot map a page either while another thread in that
  * address space has a set that was inherited or programmed from outside, and
  * counts the kernel.
  *
@@ -645,9 +890,11 @@ struct vpmc_read {
  *
  * poll() reports POLLIN while an overflow has stopped the set. For a set with a
  * ring it reports POLLIN while at least @ring_watermark of &struct vpmc_control
- * records are unread. For a set with VPMC_CONTROL_REARM and without a ring it
- * does so from an overflow until the counters are read, by READ or read(). It
- * reports POLLERR while a set is revoked, and for a descriptor without
+ * records are unread. With VPMC_CONTROL_SAMPLE it does so for the root while
+ * that many samples are unread in one CPU's buffer, or half of the buffer is
+ * full, and beside POLLHUP while any is unread. For a set with
+ * VPMC_CONTROL_REARM alone it does so from an overflow until the counters are
+ * read, by READ or read(). It reports POLLERR while a set is revoked, and for a descriptor without
  * counters. It reports POLLHUP once the counters are detached, because their
  * thread has ended, or because they were unlinked, by execve() or otherwise.
  */
@@ -666,5 +913,32 @@ struct vpmc_read {
 #define VPMC_IOC_START_ALL	_IO(VPMC_IOC_MAGIC, 10)
 #define VPMC_IOC_STOP_ALL	_IO(VPMC_IOC_MAGIC, 11)
 #define VPMC_IOC_CLEAR_ALL	_IO(VPMC_IOC_MAGIC, 12)
+#define VPMC_IOC_READ_SAMPLES	_IO(VPMC_IOC_MAGIC, 13)	/* struct vpmc_read_samples */
+
+/*
+ * Requests of /dev/perfctr, which counts what CPUs do, whoever runs there. Whoever
+ * opens it must be allowed to use perf for whole CPUs (kernel.perf_event_paranoid
+ * below 1, or CAP_PERFMON; EACCES). Also the caller of CONTROL must be, and for
+ * counters with OS must be allowed to count the kernel.
+ *
+ * The first descriptor that calls CONTROL has the counters until it is closed, as
+ * VPMC_CONTROL_UNLINK_ON_CLOSE tells, or CONTROL has taken the last set away. With
+ * others only INFO and READ work; CONTROL, START, STOP and CLEAR fail with EBUSY.
+ * All of these need a descriptor that is open for writing (EBADF). START, STOP and
+ * CLEAR take no argument, and need a set (ENODATA) that was not revoked
+ * (kernel.vpmc_revoke; ENODATA).
+ *
+ * START starts all CPUs that have a set, and STOP stops them; each is interrupted
+ * once. To start a CPU that counts, and to stop one that does not, is no error.
+ * CLEAR sets the sums and times of all CPUs to zero. A CPU that goes offline keeps
+ * its sums.
+ *
+ * Threads have no sets with counters meanwhile (VPMC_REASON_PMU_GLOBAL).
+ */
+#define VPMC_IOC_G_CONTROL	_IO(VPMC_IOC_MAGIC, 16)	/* struct vpmc_global_control */
+#define VPMC_IOC_G_START	_IO(VPMC_IOC_MAGIC, 17)
+#define VPMC_IOC_G_STOP		_IO(VPMC_IOC_MAGIC, 18)
+#define VPMC_IOC_G_CLEAR	_IO(VPMC_IOC_MAGIC, 19)
+#define VPMC_IOC_G_READ		_IO(VPMC_IOC_MAGIC, 20)	/* struct vpmc_global_read */
 
 #endif /* _UAPI_LINUX_VPMC_H */
