@@ -25,6 +25,8 @@ result "the library with other events" $? said
 cp said /out/mpi.txt
 run -x VPMC_MPI_REPORT=/out/within.json vpmc stat --rank -o /out/within -e instructions,branches env LD_PRELOAD=$library ranks 100000
 result "the library below vpmc stat" $? said
+run -x LD_PRELOAD=$library -x VPMC_MPI_REPORT=/out/thread.json ranks 100000 thread
+result "a program with a thread" $? said
 run -x LD_PRELOAD=$library -x VPMC_MPI_REPORT=/none/x.json ranks 100000
 equal "a file that cannot be made: a line says so" \
 	"vpmc: VPMC_MPI_REPORT=/none/x.json: cannot be written: No such file or directory; here it is, name another file" \
@@ -35,6 +37,6 @@ equal "an unknown event: each rank says so, the program goes on" 0 $?
 equal "an unknown event: lines" 3 "$(grep -c '^vpmc: rank [0-2]: is not counted: nonesuch: no event has that name' said)"
 LD_PRELOAD=$library ranks 0
 equal "a program that ends before MPI_Init(): its status" 2 $?
-cd /out
+cd /out || exit
 vpmc stat --format openmetrics -e instructions,branches -o vpmc.prom -- known
 equal "openmetrics: status" 0 $?

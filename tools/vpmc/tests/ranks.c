@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: ranks TURNS
+ * usage: ranks TURNS [thread]
  *
  * A program on MPI with known differences between its ranks: rank R executes R * TURNS
  * turns of 2 instructions outside of MPI and twice as many inside, in a function that
  * MPI_Comm_delete_attr() calls. Nothing else depends on the rank but what MPI itself
- * does in calls that wait for others.
+ * does in calls that wait for others. With "thread" another thread does the inside part
+ * once more.
  *
  * Copyright (C) 2026 vpmc developers
  */
 #include <mpi.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -27,20 +29,36 @@ static int forget(MPI_Comm comm, int key, void *value, void *state)
 	return MPI_SUCCESS;
 }
 
-int main(int argc, char **argv)
-{
-	unsigned long turns = argc == 2 ? strtoul(argv[1], NULL, 10) : 0, inside, sum = 0;
-	int key, rank;
+static unsigned long inside;
 
-	if (!turns || MPI_Init(&argc, &argv))
-		return 2;
-	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+static void *set_and_forget(void *arg)
+{
+	int key;
+
+	(void)arg;
 	MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &key, NULL);
 	MPI_Comm_set_attr(MPI_COMM_WORLD, key, &inside);
+	MPI_Comm_delete_attr(MPI_COMM_WORLD, key);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long turns = argc > 1 ? strtoul(argv[1], NULL, 10) : 0, sum = 0;
+	int rank, provided;
+	pthread_t thread;
+
+	if (!turns || MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided))
+		return 2;
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	inside = 1000 + 2 * rank * turns;
 	MPI_Barrier(MPI_COMM_WORLD);
 	loop(1000 + rank * turns);
-	MPI_Comm_delete_attr(MPI_COMM_WORLD, key);
+	set_and_forget(NULL);
+	if (argc > 2 && (provided != MPI_THREAD_MULTIPLE ||
+			 pthread_create(&thread, NULL, set_and_forget, NULL) ||
+			 pthread_join(thread, NULL)))
+		return 3;
 	MPI_Allreduce(&inside, &sum, 1, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD);
 	MPI_Finalize();
 	return 0;
