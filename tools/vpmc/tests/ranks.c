@@ -4,7 +4,8 @@
  *
  * A program on MPI with known differences between its ranks: rank R executes R * TURNS
  * turns of 2 instructions outside of MPI and twice as many inside, in a function that
- * MPI_Comm_delete_attr() calls. Nothing else depends on the rank but what MPI itself
+ * MPI_Comm_delete_attr() calls. It has R * 1000 calls more of a function that does
+ * little. Nothing else depends on the rank but what MPI itself
  * does in calls that wait for others. With "thread" another thread does the inside part
  * once more.
  *
@@ -45,7 +46,7 @@ static void *set_and_forget(void *arg)
 int main(int argc, char **argv)
 {
 	unsigned long turns = argc > 1 ? strtoul(argv[1], NULL, 10) : 0, sum = 0;
-	int rank, provided;
+	int rank, provided, size, i;
 	pthread_t thread;
 
 	if (!turns || MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided))
@@ -54,6 +55,9 @@ int main(int argc, char **argv)
 	inside = 1000 + 2 * rank * turns;
 	MPI_Barrier(MPI_COMM_WORLD);
 	loop(1000 + rank * turns);
+	for (i = 0; i < 1000 * rank; i++)
+		MPI_Comm_size(MPI_COMM_WORLD, &size);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	set_and_forget(NULL);
 	if (argc > 2 && (provided != MPI_THREAD_MULTIPLE ||
 			 pthread_create(&thread, NULL, set_and_forget, NULL) ||
