@@ -324,10 +324,12 @@ static void add(struct count_sum *sum, const struct count_sum *of)
 
 struct count_sum *count_end(void)
 {
-	struct count_sum *sum = on ? calloc(1, sizeof(*sum)) : NULL;
+	struct count_sum *sum;
 	struct thread *t;
 
+	/* nothing of what follows is counted */
 	count_enter();
+	sum = on ? calloc(1, sizeof(*sum)) : NULL;
 	if (!sum)
 		return NULL;
 	pthread_mutex_lock(&lock);
