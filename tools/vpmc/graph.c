@@ -262,13 +262,14 @@ int graph_main(int argc, char **argv)
 	if (!*options.base)
 		fail(STATUS_OURS, "-o: the name is empty; give the beginning of the files' names");
 	measure(&graph, &options.stat);
+	/* what was counted is told before a full disk can end this */
+	file = output_open(NULL);
+	graph_print_text(file, &graph);
+	output_close(file);
 	write_one(options.base, "json", &graph, graph_print_json);
 	write_one(options.base, "folded", &graph, graph_print_folded);
 	write_one(options.base, "dot", &graph, graph_print_dot);
 	draw(options.base);
-	file = output_open(NULL);
-	graph_print_text(file, &graph);
-	output_close(file);
 	note_losses(&graph);
 	if (WIFSIGNALED(graph.status))
 		return STATUS_SIGNAL + WTERMSIG(graph.status);

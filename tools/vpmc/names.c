@@ -114,25 +114,103 @@ static void find_source(Dwfl_Module *module, uint64_t address, struct name *name
 	name->file = file ? get_text("%s", file) : NULL;
 }
 
+/* The functions of a file, by their first address: libdw would look at all for each. */
+struct symbols {
+	struct symbol {
+		GElf_Addr address;
+		const char *name;
+		int rank;	/* of several names the least is taken */
+	} *symbol;
+	size_t nr;
+};
+
+static int compare_symbols(const void *a, const void *b)
+{
+	const struct symbol *x = a, *y = b;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->rank != y->rank ? x->rank - y->rank : strcmp(x->name, y->name);
+}
+
+static int rank_of(const GElf_Sym *sym)
+{
+	switch (GELF_ST_BIND(sym->st_info)) {
+	case STB_GLOBAL:
+		return 0;
+	case STB_WEAK:
+		return 1;
+	default:
+		return 2;
+	}
+}
+
+static struct symbols *read_symbols(Dwfl_Module *module)
+{
+	struct symbols *symbols = get_memory(NULL, 1, sizeof(*symbols));
+	int nr = dwfl_module_getsymtab(module), i;
+
+	*symbols = (struct symbols){};
+	if (nr > 0)
+		symbols->symbol = get_memory(NULL, nr, sizeof(*symbols->symbol));
+	for (i = 0; i < nr; i++) {
+		GElf_Sym sym;
+		GElf_Addr address;
+		const char *name = dwfl_module_getsym_info(module, i, &sym, &address,
+							   NULL, NULL, NULL);
+		int type = GELF_ST_TYPE(sym.st_info);
+
+		if (name && *name && sym.st_shndx != SHN_UNDEF &&
+		    (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE))
+			symbols->symbol[symbols->nr++] = (struct symbol){
+				address, name, rank_of(&sym) };
+	}
+	if (symbols->nr)
+		qsort(symbols->symbol, symbols->nr, sizeof(*symbols->symbol),
+		      compare_symbols);
+	return symbols;
+}
+
+/* The name of the function that begins at @address, or NULL. */
+static const char *find_symbol(const struct symbols *symbols, GElf_Addr address)
+{
+	size_t low = 0, high = symbols->nr;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (symbols->symbol[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < symbols->nr && symbols->symbol[low].address == address ?
+	       symbols->symbol[low].name : NULL;
+}
+
 bool names_find(struct names *names, uint64_t address, struct name *name)
 {
 	Dwfl_Module *module = dwfl_addrmodule(names->dwfl, address);
 	const char *file = NULL, *base, *symbol;
-	GElf_Off offset = 0;
 	Dwarf_Addr start;
-	GElf_Sym sym;
+	void **symbols;
 
 	*name = (struct name){};
 	if (!module)
 		return false;
-	base = dwfl_module_info(module, NULL, &start, NULL, NULL, NULL, &file, NULL);
+	base = dwfl_module_info(module, &symbols, &start, NULL, NULL, NULL, &file, NULL);
+	if (!*symbols) {
+		*symbols = read_symbols(module);
+		/* it knows the file's name from here on */
+		base = dwfl_module_info(module, NULL, &start, NULL, NULL, NULL, &file, NULL);
+	}
 	if (file)
 		base = file;
 	base = strrchr(base, '/') ? strrchr(base, '/') + 1 : base;
-	symbol = dwfl_module_addrinfo(module, address, &offset, &sym, NULL, NULL, NULL);
+	symbol = find_symbol(*symbols, address);
 	name->module = get_text("%s", base);
-	/* the nearest symbol of a stripped file says nothing */
-	name->nameless = !symbol || offset;
+	/* in a stripped file none begins there */
+	name->nameless = !symbol;
 	if (name->nameless)
 		name->function = get_text("%s+%#llx", base,
 					  (unsigned long long)(address - start));

@@ -18,7 +18,11 @@ struct page *page_read(const char *file);
 void page_print_html(FILE *file, const struct page *page);
 void page_print_text(FILE *file, const struct page *page);
 
-/* page.html, which has PAGE_DATA where the data goes. */
+/*
+ * page.html, which has PAGE_DATA where the data goes: what vpmc graph writes, without
+ * its trees. With a member "timeline" the page shows switches and migrations, too:
+ * see there.
+ */
 #define PAGE_DATA	"@DATA@"
 extern const char page_html[];
 

@@ -15,10 +15,8 @@
 #include <stdint.h>
 #include <linux/vpmc.h>
 
+#include "read.h"
 #include "record.h"
-
-#define likely(x)	__builtin_expect(!!(x), 1)
-#define unlikely(x)	__builtin_expect(!!(x), 0)
 
 #pragma GCC visibility push(hidden)
 
@@ -80,10 +78,6 @@ extern struct process process;
 extern __thread struct hot *hot __attribute__((__tls_model__("initial-exec")));
 
 /* event.c */
-
-/* Reads all values; @forced: 1 makes one more turn. Returns how many more it took. */
-unsigned int graph_read(const struct vpmc_page *page, unsigned int nr,
-			uint64_t *value, unsigned int forced);
 
 /* An event: see enum kind. @stack is the stack pointer of who calls the hook. */
 void graph_event(const void *function, const void *site, unsigned int kind,

@@ -129,6 +129,7 @@ equal "bench: inline, 4 counters" "40 40" "$(of inline 4)"
 equal "bench: RDTSC" "4 4" "$(of RDTSC 0)"
 equal "bench: a way that does not fit" 1 "$(grep -c '^inline, counters: 8: left out: this processor counts at most 7' readings)"
 vpmc bench -j -n 7 >readings
+cp readings /out/bench.json
 equal "bench: JSON, ways and those left out" "17 3" "$(grep -o '"way":' readings | wc -l) $(grep -o '"left_out":' readings | wc -l)"
 equal "bench: a histogram" 1 "$(vpmc bench -H -n 3 | awk '/^inline, counters: 1, ticks:$/ { getline; n = $2 " " length($3) } END { print n == "3 50" }')"
 bad "bench: no samples" 125 "vpmc: -n 0: not a number from 1 to 1000000; give one" vpmc bench -n 0

@@ -76,7 +76,11 @@ long=/tmp/$(printf %0200d 0)
 mkdir "$long"
 bad "TMPDIR that is too long" 125 "${V}$long: is too long for the names of files; set TMPDIR to a shorter one" \
 	env "TMPDIR=$long" vpmc graph calls plain 1
-begins "-o in a directory that is not there" 125 "${V}/none/such/g.json: cannot create it: " vpmc graph -o /none/such/g calls plain 1
+vpmc graph -o /none/such/g calls plain 1 >said 2>&1
+equal "-o in a directory that is not there: status" 125 $?
+equal "-o in a directory that is not there: a line says so" \
+	"${V}/none/such/g.json: cannot create it: No such file or directory; make its directory, or name another file by -o" "$(tail -n 1 said)"
+equal "what was counted is told" 1 "$(grep -c ' main$' said)"
 graph dot calls plain 1
 equal "without dot: a line says so" "vpmc: /out/dot.svg: is not drawn: dot is not installed; install graphviz, and run dot -Tsvg /out/dot.dot" \
 	"$(grep 'dot is' said)"
@@ -102,6 +106,14 @@ mount -t tmpfs -o size=64k full full
 TMPDIR=full vpmc graph -e instructions -o /out/full -- calls wide 3000 >said 2>&1
 equal "a disk that fills: status" 0 $?
 equal "a disk that fills: a line says so" 1 "$(grep -c '^vpmc: [0-9]* calls: are with their callers, ' said)"
+equal "nothing is left there" 0 "$(find full -type f | wc -l)"
+umount full
+mount -t tmpfs -o size=4k full full
+vpmc graph -o full/g -- calls wide 300 >said 2>&1
+equal "a full disk for the result: status" 125 $?
+equal "a full disk for the result: a line says so" \
+	"${V}full/g.json: cannot write it: No space left on device; free some space, or name another file by -o" "$(tail -n 1 said)"
+equal "what was counted is told" 1 "$(grep -c ' main$' said)"
 equal "nothing is left there" 0 "$(find full -type f | wc -l)"
 umount full
 sysctl -qw kernel.randomize_va_space=2

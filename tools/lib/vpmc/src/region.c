@@ -23,6 +23,8 @@ static const struct vpmc_page no_page;
 
 /* Those of all threads of this process. */
 static struct vpmc_regions *all, **last = &all;
+/* In a child: the parent's. What nothing points to is a leak in the eyes of checkers. */
+static struct vpmc_regions *inherited;
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -39,6 +41,8 @@ static void fork_parent(void)
 /* They are the parent's, which reports them. */
 static void fork_child(void)
 {
+	*last = inherited;
+	inherited = all;
 	all = NULL;
 	last = &all;
 	pthread_mutex_unlock(&all_lock);

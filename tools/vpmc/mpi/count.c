@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Each thread's counters, read in front of a call of MPI and behind it.
+ *
+ * What the reading takes is measured once with a call that does nothing, and taken
+ * out. What it takes to pass on a call's arguments is not.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/read.h"
+#include "mpi-count.h"
+
+#define USUAL_EVENTS	"instructions,cycles"
+#define PORTABLE_EVENTS	"instructions?,cycles?,ref-cycles?,branches?,branch-misses?,cache-references?,cache-misses?"
+#define EVENT_AND_UMASK	0xffffU
+#define TRIALS		20	/* of which the least is taken */
+
+struct thread {
+	struct thread *next;
+	struct vpmc *v;
+	const struct vpmc_page *page;
+	unsigned int depth;	/* calls within a call are a part of it */
+	bool ended;
+	uint64_t now[MOST_VALUES], last[MOST_VALUES];
+	struct count_sum sum;
+};
+
+static __thread struct thread *me __attribute__((__tls_model__("initial-exec")));
+static __thread bool refused __attribute__((__tls_model__("initial-exec")));
+
+static bool on;
+static unsigned int nr_values;
+static uint64_t cost_inside[MOST_VALUES], cost_around[MOST_VALUES], cost_retry[MOST_VALUES];
+static char (*names)[VPMC_NAME_SIZE];
+static uint64_t kind;
+static struct thread *threads;
+static struct vpmc *clock_of;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_key_t key;
+
+/* What the thread has, as below vpmc stat; else what VPMC_MPI_EVENTS names. */
+static int open_set(struct thread *t, struct vpmc_error *error)
+{
+	const char *list = getenv("VPMC_MPI_EVENTS");
+	struct vpmc_event *events;
+	unsigned int nr;
+	int err = vpmc_open(&t->v, VPMC_OPEN_EXISTING, error);
+
+	if (err != -ENOENT)
+		return err;
+	err = vpmc_open(&t->v, 0, error);
+	if (err)
+		return err;
+	err = vpmc_parse_events(list ? list : USUAL_EVENTS, &events, &nr, error);
+	if (err)
+		return err;
+	err = vpmc_program(t->v, events, nr, 0, error);
+	vpmc_free_events(events);
+	return err < 0 ? err : 0;
+}
+
+static int refuse(struct vpmc_error *error, const char *text)
+{
+	snprintf(error->text, sizeof(error->text), "%s", text);
+	return -ENODATA;
+}
+
+static int set_names(struct thread *t, struct vpmc_error *error)
+{
+	struct vpmc_control control;
+	unsigned int i;
+	int err = vpmc_get_control(t->v, &control);
+
+	if (err)
+		return refuse(error, "its set cannot be read");
+	names = calloc(control.nr_counters + 1, sizeof(*names));
+	if (!names)
+		return refuse(error, "there is no memory; end other programs");
+	nr_values = control.nr_counters + 1;
+	snprintf(names[0], sizeof(*names), "run-time");
+	kind = nr_values;
+	for (i = 1; i < nr_values; i++) {
+		uint64_t select = control.counter[i - 1].evtsel;
+
+		snprintf(names[i], sizeof(*names), "%#llx", (unsigned long long)select);
+		kind = kind * 1000003 + select;
+	}
+	return 0;
+}
+
+/* Values whose event is in @list get its name. */
+static void name_values(struct thread *t, const char *list)
+{
+	struct vpmc_control control;
+	struct vpmc_event *events;
+	unsigned int nr, i, e;
+
+	if (vpmc_get_control(t->v, &control) ||
+	    vpmc_parse_events(list, &events, &nr, NULL))
+		return;
+	for (i = 1; i < nr_values; i++)
+		for (e = 0; e < nr; e++)
+			if (!((events[e].select ^ control.counter[i - 1].evtsel) & EVENT_AND_UMASK) &&
+			    !(events[e].flags & VPMC_EVENT_LEFT_OUT))
+				snprintf(names[i], sizeof(*names), "%.*s",
+					 (int)strcspn(events[e].text, "?,"),
+					 events[e].text);
+	vpmc_free_events(events);
+}
+
+void count_enter(void)
+{
+	struct thread *t = me;
+	unsigned int retries, i;
+
+	if (unlikely(!t)) {
+		if (!on || refused || count_begin(NULL))
+			return;
+		t = me;
+	}
+	if (t->depth++)
+		return;
+	retries = graph_read(t->page, nr_values, t->now, 0);
+	for (i = 0; i < nr_values; i++) {
+		uint64_t own = cost_around[i] + retries * cost_retry[i];
+
+		t->sum.outside[i] += t->now[i] - t->last[i] - own;
+		t->sum.own[i] += own;
+	}
+}
+
+void count_leave(enum call call)
+{
+	struct thread *t = me;
+	struct call_sum *sum;
+	unsigned int retries, i;
+
+	if (unlikely(!t) || --t->depth)
+		return;
+	retries = graph_read(t->page, nr_values, t->last, 0);
+	sum = &t->sum.call[call];
+	sum->calls++;
+	for (i = 0; i < nr_values; i++) {
+		uint64_t own = cost_inside[i] + retries * cost_retry[i];
+
+		sum->inside[i] += t->last[i] - t->now[i] - own;
+		t->sum.own[i] += own;
+	}
+}
+
+static int nothing(void)
+{
+	return 0;
+}
+
+static int (*volatile do_nothing)(void) = nothing;
+
+/* As a call of MPI. */
+__attribute__((__noinline__))
+static int trial(void)
+{
+	int result;
+
+	count_enter();
+	result = do_nothing();
+	count_leave(0);
+	return result;
+}
+
+static void least(uint64_t *result, uint64_t value, bool first)
+{
+	if (first || value < *result)
+		*result = value;
+}
+
+__attribute__((__noinline__))
+static void clear(struct thread *t)
+{
+	memset(t->sum.outside, 0, sizeof(t->sum.outside));
+}
+
+/* The sums of both are the same but for what is around the last trial of the second. */
+static void trial_once(struct thread *t)
+{
+	trial();
+	clear(t);
+	trial();
+}
+
+static void trial_twice(struct thread *t)
+{
+	trial();
+	clear(t);
+	trial();
+	trial();
+}
+
+/* All costs are zero up to here. */
+static void measure(struct thread *t)
+{
+	uint64_t inside[MOST_VALUES], once[MOST_VALUES], twice[MOST_VALUES];
+	uint64_t plain[MOST_VALUES], forced[MOST_VALUES], at[3][MOST_VALUES];
+	unsigned int n, i;
+
+	for (n = 0; n < TRIALS; n++) {
+		trial_once(t);
+		for (i = 0; i < nr_values; i++) {
+			least(&once[i], t->sum.outside[i], !n);
+			least(&inside[i], t->last[i] - t->now[i], !n);
+		}
+		trial_twice(t);
+		for (i = 0; i < nr_values; i++)
+			least(&twice[i], t->sum.outside[i], !n);
+		graph_read(t->page, nr_values, at[0], 0);
+		graph_read(t->page, nr_values, at[1], 0);
+		graph_read(t->page, nr_values, at[2], 1);
+		for (i = 0; i < nr_values; i++) {
+			least(&plain[i], at[1][i] - at[0][i], !n);
+			least(&forced[i], at[2][i] - at[1][i], !n);
+		}
+	}
+	for (i = 0; i < nr_values; i++) {
+		cost_inside[i] = inside[i];
+		cost_around[i] = twice[i] - once[i];
+		cost_retry[i] = forced[i] - plain[i];
+	}
+}
+
+static void add_thread(struct thread *t)
+{
+	pthread_mutex_lock(&lock);
+	t->next = threads;
+	threads = t;
+	pthread_mutex_unlock(&lock);
+	pthread_setspecific(key, t);
+}
+
+/* A thread ends: what it did since its last call was outside. */
+static void end_thread(void *arg)
+{
+	struct thread *t = arg;
+
+	count_enter();
+	__atomic_store_n(&t->ended, true, __ATOMIC_RELEASE);
+}
+
+static int first_thread(struct thread *t, struct vpmc_error *error)
+{
+	int err = set_names(t, error);
+
+	if (err)
+		return err;
+	if (pthread_key_create(&key, end_thread))
+		return refuse(error, "there is no key for its threads; use fewer");
+	me = t;
+	measure(t);
+	name_values(t, PORTABLE_EVENTS);
+	clock_of = t->v;
+	return 0;
+}
+
+static int open_thread(struct thread *t, struct vpmc_error *error)
+{
+	int err = open_set(t, error);
+
+	if (err)
+		return err;
+	t->page = vpmc_page(t->v);
+	if (t->page->nr_counters && !(t->page->caps & VPMC_CAP_RDPMC))
+		return refuse(error, "counters may not be read in user mode; see vpmc info about rdpmc");
+	if (!on)
+		return first_thread(t, error);
+	if (t->page->nr_counters + 1 != nr_values)
+		return refuse(error, "a thread counts other events than the first one");
+	return 0;
+}
+
+int count_begin(struct vpmc_error *error)
+{
+	struct thread *t = calloc(1, sizeof(*t));
+	struct vpmc_error unseen;
+	int err;
+
+	error = error ? error : &unseen;
+	refused = true;
+	err = t ? open_thread(t, error) :
+		  refuse(error, "there is no memory; end other programs");
+	if (err) {
+		me = NULL;
+		vpmc_close(t ? t->v : NULL);
+		free(t);
+		return err;
+	}
+	on = true;
+	t->depth = 0;
+	memset(&t->sum, 0, sizeof(t->sum));
+	add_thread(t);
+	me = t;
+	graph_read(t->page, nr_values, t->last, 0);
+	return 0;
+}
+
+static void add(struct count_sum *sum, const struct count_sum *of)
+{
+	unsigned int call, i;
+
+	sum->threads++;
+	for (i = 0; i < nr_values; i++) {
+		sum->outside[i] += of->outside[i];
+		sum->own[i] += of->own[i];
+	}
+	for (call = 0; call < NR_CALLS; call++) {
+		sum->call[call].calls += of->call[call].calls;
+		for (i = 0; i < nr_values; i++)
+			sum->call[call].inside[i] += of->call[call].inside[i];
+	}
+}
+
+struct count_sum *count_end(void)
+{
+	struct count_sum *sum;
+	struct thread *t;
+
+	/* nothing of what follows is counted */
+	count_enter();
+	sum = on ? calloc(1, sizeof(*sum)) : NULL;
+	if (!sum)
+		return NULL;
+	pthread_mutex_lock(&lock);
+	for (t = threads; t; t = t->next)
+		if (t == me || __atomic_load_n(&t->ended, __ATOMIC_ACQUIRE))
+			add(sum, &t->sum);
+		else
+			sum->left_out++;
+	pthread_mutex_unlock(&lock);
+	return sum;
+}
+
+unsigned int count_nr_values(void)
+{
+	return on ? nr_values : 0;
+}
+
+const char *count_name(unsigned int value)
+{
+	return names[value];
+}
+
+uint64_t count_kind(void)
+{
+	return on ? kind : 0;
+}
+
+uint64_t count_time(uint64_t ticks)
+{
+	uint64_t ns;
+
+	return vpmc_ticks_to_ns(clock_of, ticks, &ns) ? ticks : ns;
+}

@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Open MPI, with 3 ranks over shared memory: what is written goes to /out, where check-mpi
+# looks at it.
+# shellcheck source=tools/vpmc/tests/guest-lib.sh
+. /add/guest-lib.sh
+
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_mca_base_component_path=/add/openmpi3
+# those that come with PMIx are built in; the other ones are not here
+export PMIX_MCA_mca_base_component_path=/add/pmix PMIX_MCA_pcompress_base_silence_warning=1
+library=/add/libvpmc-mpi.so
+
+run() {
+	mpirun --oversubscribe -n 3 --mca plm isolated --mca btl self,vader --mca pml ob1 "$@" >said 2>&1
+}
+run vpmc stat --rank -o /out/ranks -e instructions,branches ranks 100000
+result "vpmc stat by mpirun" $? said
+equal "it says nothing" 0 "$(wc -l <said)"
+run -x LD_PRELOAD=$library -x VPMC_MPI_REPORT=/out/alone.json ranks 100000
+result "the library for MPI programs" $? said
+equal "with a file it says nothing" 0 "$(wc -l <said)"
+run -x LD_PRELOAD=$library -x VPMC_MPI_EVENTS=branches,instructions ranks 100000
+result "the library with other events" $? said
+cp said /out/mpi.txt
+run -x VPMC_MPI_REPORT=/out/within.json vpmc stat --rank -o /out/within -e instructions,branches env LD_PRELOAD=$library ranks 100000
+result "the library below vpmc stat" $? said
+run -x LD_PRELOAD=$library -x VPMC_MPI_REPORT=/out/thread.json ranks 100000 thread
+result "a program with a thread" $? said
+run -x LD_PRELOAD=$library -x VPMC_MPI_REPORT=/none/x.json ranks 100000
+equal "a file that cannot be made: a line says so" \
+	"vpmc: VPMC_MPI_REPORT=/none/x.json: cannot be written: No such file or directory; here it is, name another file" \
+	"$(head -n 1 said)"
+equal "what was counted is kept" 9 "$(grep -cE '^ *[0-2] +[0-9]+ +[0-9]+ +[0-9]+ +[0-9.]+$' said)"
+run -x LD_PRELOAD=$library -x VPMC_MPI_EVENTS=nonesuch ranks 100000
+equal "an unknown event: each rank says so, the program goes on" 0 $?
+equal "an unknown event: lines" 3 "$(grep -c '^vpmc: rank [0-2]: is not counted: nonesuch: no event has that name' said)"
+LD_PRELOAD=$library ranks 0
+equal "a program that ends before MPI_Init(): its status" 2 $?
+cd /out || exit
+vpmc stat --format openmetrics -e instructions,branches -o vpmc.prom -- known
+equal "openmetrics: status" 0 $?
