@@ -81,19 +81,28 @@ static int exact(int set)
 	return more[0] == 2 * (LONG - SHORT) && more[1] == LONG - SHORT;
 }
 
+/* Whether there is one that can be counted: PAPI 7.2 finds a first one everywhere. */
+static int has_presets(int component)
+{
+	int event = PAPI_PRESET_MASK;
+
+	return PAPI_enum_cmp_event(&event, PAPI_ENUM_FIRST, component) == PAPI_OK &&
+	       PAPI_enum_cmp_event(&event, PAPI_PRESET_ENUM_AVAIL, component) == PAPI_OK;
+}
+
 static void check_components(void)
 {
 	int ours = PAPI_get_component_index("vpmc");
 	const PAPI_component_info_t *info = PAPI_get_component_info(ours);
-	int event = PAPI_PRESET_MASK, native = PAPI_NATIVE_MASK, set;
+	int native = PAPI_NATIVE_MASK, set;
 	const char *const unknown[] = { "vpmc:::NO_SUCH_EVENT" };
 
 	check(PAPI_get_component_index("perf_event") == 0, "perf_event's component is the first one");
 	check(ours > 0 && info && !info->disabled, "vpmc's component is there");
 	if (!info)
 		return;
-	check(info->num_preset_events == 0 &&
-	      PAPI_enum_cmp_event(&event, PAPI_ENUM_FIRST, ours) != PAPI_OK, "it has no presets");
+	check(has_presets(0), "perf_event's has presets");
+	check(info->num_preset_events == 0 && !has_presets(ours), "it has none");
 	printf("%d native events\n", info->num_native_events);
 	check(info->num_native_events > 1 &&
 	      PAPI_enum_cmp_event(&native, PAPI_ENUM_FIRST, ours) == PAPI_OK, "it has native events");
