@@ -194,8 +194,9 @@ static int read_sums(struct vpmc *v, const struct control *control, uint64_t *no
 	struct vpmc_read sums;
 	int err;
 
+	/* this number of counters is the one that is read in few instructions */
 	if (!control->inherit)
-		return vpmc_read(v, now, VPMC_MAX_COUNTERS, NULL);
+		return vpmc_read(v, now, control->nr, NULL);
 	err = vpmc_read_sums(v, VPMC_READ_LIVING | VPMC_READ_FINISHED, &sums);
 	memcpy(now, sums.sum, sizeof(sums.sum));
 	return err;
@@ -238,22 +239,39 @@ static int vpmc_stop_set(hwd_context_t *ctx, hwd_control_state_t *ctl)
 	return err && err != -ESRCH ? PAPI_ESYS : PAPI_OK;
 }
 
-static int vpmc_read_set(hwd_context_t *ctx, hwd_control_state_t *ctl,
-			 long long **values, int flags)
+/* Another thread's set, inherited counts, and the first read after a fork(). */
+static __attribute__((__noinline__, __cold__)) int
+read_slowly(struct context *context, struct control *control)
 {
-	struct control *control = (struct control *)ctl;
 	uint64_t now[VPMC_MAX_COUNTERS];
 	struct vpmc *v;
-	int err = handle((struct context *)ctx, control, &v);
+	int err = handle(context, control, &v);
 
-	(void)flags;
 	if (err)
 		return err;
 	if (read_sums(v, control, now) < 0)
 		return PAPI_ESYS;
 	for (unsigned int i = 0; i < control->nr; i++)
 		control->count[i] = now[i] - control->base[i];
+	return PAPI_OK;
+}
+
+/* The usual case in few instructions: a set of the thread that calls. */
+static int vpmc_read_set(hwd_context_t *ctx, hwd_control_state_t *ctl,
+			 long long **values, int flags)
+{
+	struct context *context = (struct context *)ctx;
+	struct control *control = (struct control *)ctl;
+	uint64_t *now = (uint64_t *)control->count;
+	unsigned int i;
+
+	(void)flags;
 	*values = control->count;
+	if (context->running != control || control->inherit ||
+	    vpmc_read(context->own, now, control->nr, NULL) != (int)control->nr)
+		return read_slowly(context, control);
+	for (i = 0; i < control->nr; i++)
+		now[i] -= control->base[i];
 	return PAPI_OK;
 }
 
@@ -290,6 +308,16 @@ static int vpmc_init_control_state(hwd_control_state_t *ctl)
 	return PAPI_OK;
 }
 
+/* The thread's counters go back to the kernel: others may want them. */
+static void release(struct context *context)
+{
+	if (!context->own)
+		return;
+	vpmc_unlink(context->own);
+	vpmc_close(context->own);
+	memset(context, 0, sizeof(*context));
+}
+
 static int vpmc_update_control_state(hwd_control_state_t *ctl,
 				     NativeInfo_t *native, int count,
 				     hwd_context_t *ctx)
@@ -300,6 +328,8 @@ static int vpmc_update_control_state(hwd_control_state_t *ctl,
 
 	if (count > VPMC_MAX_COUNTERS)
 		return PAPI_ECNFLCT;
+	if (!count && context->programmed == control && !context->running)
+		release(context);
 	forget(context, control);
 	for (int i = 0; i < count; i++) {
 		control->events[i] = native[i].ni_event;
@@ -315,8 +345,6 @@ static int vpmc_cleanup_eventset(hwd_control_state_t *ctl)
 {
 	struct control *control = (struct control *)ctl;
 
-	if (control->context)
-		forget(control->context, control);
 	vpmc_close(control->other);
 	control->other = NULL;
 	return PAPI_OK;
@@ -432,13 +460,7 @@ static int vpmc_init_thread(hwd_context_t *ctx)
 
 static int vpmc_shutdown_thread(hwd_context_t *ctx)
 {
-	struct context *context = (struct context *)ctx;
-
-	if (context->own) {
-		vpmc_unlink(context->own);
-		vpmc_close(context->own);
-	}
-	memset(context, 0, sizeof(*context));
+	release((struct context *)ctx);
 	return PAPI_OK;
 }
 

@@ -29,6 +29,7 @@ GUESTS = {
     "off": ("off", ["--cpus", "2"], "switches unmonitored"),
     "hooks": ("on", ["--cpus", "1"], "calls hooks"),
     "perfctr": ("on", ["--cpus", "1"], "perfctr"),
+    "papi": ("on", ["--cpus", "1"], "papi"),
     "overflow": ("on", ["--cpus", "1"], "overflow"),
     "program": ("on", ["--cpus", "1"], "program"),
     "command": ("on", ["--cpus", "1", "--mem", "1024", "--add", PERF], "command"),
@@ -49,33 +50,41 @@ def programs(top):
     return os.path.join(top, "build", "bench", "bin")
 
 
+# Guests whose programs are built from PAPI's source
+OF_PAPI = ("perfctr", "papi")
+
+
 def papi(top):
-    """Where PAPI's source is, or None if it cannot be had"""
-    run = subprocess.run([os.path.join(top, "scripts/lib/papi-source")], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                         text=True, check=False)
-    if run.returncode == 0:
-        return run.stdout.strip().splitlines()[-1]
-    print("bench: without PAPI's source there are no rows of perfctr", file=sys.stderr)
-    return None
+    """Where PAPI's source is, and PAPI with our component beside perf_event's; or None
+    if the source cannot be had"""
+    run = subprocess.run([os.path.join(top, "scripts/lib/papi-source"), "--perfctr"], stdin=subprocess.DEVNULL,
+                         stdout=subprocess.PIPE, text=True, check=False)
+    if run.returncode:
+        print("bench: without PAPI's source there are no rows of perfctr and PAPI", file=sys.stderr)
+        return None
+    lines = logged(top, "papi-build-beside", "PAPI does not build",
+                   os.path.join(top, "scripts/lib/papi-build"), "beside")
+    return run.stdout.strip().splitlines()[-1], os.path.join(os.path.dirname(lines[-1]), "src")
+
+
+def logged(top, name, failure, *command):
+    """The lines that a command prints, which go to a log, too"""
+    log = os.path.join(top, "build/log", name + ".log")
+    os.makedirs(os.path.dirname(log), exist_ok=True)
+    status, lines = progress.run(log, *command)
+    if status:
+        raise Failed(failure + ":\n" + "\n".join(lines))
+    return lines
 
 
 def build(top, source):
     """libperf comes from the patched tree, which is locked meanwhile."""
-    log = os.path.join(top, "build/log/bench-tools.log")
-    os.makedirs(os.path.dirname(log), exist_ok=True)
-    status, lines = progress.run(log, os.path.join(top, "scripts/build-tools"))
-    if status:
-        raise Failed("the vpmc command does not build:\
-" + "\
-".join(lines))
-    make = ["make", "-C", os.path.join(top, "tools/testing/vpmc-bench"),
-            "OUT=" + os.path.dirname(programs(top)), *(["PAPI=" + source] if source else [])]
-    log = os.path.join(top, "build/log/bench-build.log")
-    os.makedirs(os.path.dirname(log), exist_ok=True)
-    status, lines = progress.run(log, os.path.join(top, "scripts/lib/prepare-tree"), "--", "sh", "-c",
-                                 '"$@" TREE="$PWD"', "sh", *make)
-    if status:
-        raise Failed("the programs do not build:\n" + "\n".join(lines))
+    logged(top, "bench-tools", "the vpmc command does not build", os.path.join(top, "scripts/build-tools"))
+    make = ["make", "-C", os.path.join(top, "tools/testing/vpmc-bench"), "OUT=" + os.path.dirname(programs(top))]
+    if source:
+        make += ["PAPI=" + source[0], "PAPI_BUILD=" + source[1]]
+    logged(top, "bench-build", "the programs do not build", os.path.join(top, "scripts/lib/prepare-tree"),
+           "--", "sh", "-c", '"$@" TREE="$PWD"', "sh", *make)
 
 
 def parse(line):
@@ -112,9 +121,9 @@ QUICK = {"skylake": ("reads", "library", "switches", "calls", "nothing", "elsewh
 ALL = {"skylake": tuple(GUESTS), "amd": ("reads", "library", "switches", "calls")}
 
 
-def run_all(top, quick, perfctr, kernels):
+def run_all(top, quick, papis, kernels):
     """{cpu: {guest: {key: figures}}}"""
     # a second after boot the kernel takes another clock source, and all costs change
     before = "sleep 3; " + ("export BENCH_NO_PERF=1; " if quick else "")
-    return {cpu: {name: run(top, name, cpu, kernels, before) for name in names if perfctr or name != "perfctr"}
+    return {cpu: {name: run(top, name, cpu, kernels, before) for name in names if papis or name not in OF_PAPI}
             for cpu, names in (QUICK if quick else ALL).items()}

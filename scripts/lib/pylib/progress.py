@@ -4,9 +4,12 @@
 import os
 import signal
 import subprocess
+import threading
 import time
 
 STALL = 1800            # seconds without a new line after which a build is ended
+# Ends what other threads run: an interruption reaches the main thread alone.
+interrupted = threading.Event()
 
 
 def beat():
@@ -30,6 +33,8 @@ def run(log, *command, stall=STALL):
                 break
             except subprocess.TimeoutExpired:
                 pass
+            if interrupted.is_set():
+                raise KeyboardInterrupt
             if os.path.getsize(log) != size:
                 size, since = os.path.getsize(log), time.monotonic()
                 beat()
