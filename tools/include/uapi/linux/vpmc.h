@@ -203,6 +203,7 @@ enum vpmc_kind {
 #define VPMC_FEATURE_GLOBAL_CTRL (1U << 2) /* one write starts or stops all */
 #define VPMC_FEATURE_FULL_WIDTH	(1U << 3)  /* counters writable in full width */
 #define VPMC_FEATURE_TIME	(1U << 4)  /* TSC ticks convert to nanoseconds */
+#define VPMC_FEATURE_HYBRID	(1U << 5)  /* there are several types of core */
 
 /* &struct vpmc_info.holder: the present user of the PMU */
 #define VPMC_HOLDER_NONE	0U	/* nobody */
@@ -373,6 +374,8 @@ struct vpmc_counter {
  *				(kernel.vpmc_counters) the counter, or all
  *				counters that can count the event, or so many
  *				that too few remain.
+ * @VPMC_REASON_CORE_TYPE:	The processor has several types of core, and the
+ *				event is not defined alike on all of them.
  */
 enum vpmc_reason {
 	VPMC_REASON_NONE		= 0,
@@ -402,6 +405,7 @@ enum vpmc_reason {
 	VPMC_REASON_SECURITY		= 24,
 	VPMC_REASON_MAPPED		= 25,
 	VPMC_REASON_LEFT_TO_PERF	= 26,
+	VPMC_REASON_CORE_TYPE		= 27,
 };
 
 /**
