@@ -13,6 +13,10 @@ CPUS = {
     "skylake": ["--cpu", "Skylake-Client,pmu=on"],
     # perf's driver writes a register that the emulator does not have
     "amd": ["--cpu", "EPYC,pmu=on", "--append", "msr.allow_writes=on"],
+    "amd-v2": ["--cpu", "EPYC-Genoa,pmu=on", "--append", "msr.allow_writes=on"],
+    "zhaoxin": ["--cpu", "YongFeng,model=27,pmu=on"],
+    "nehalem": ["--cpu", "Nehalem,pmu=on,pmu-erratum=nehalem"],
+    "hybrid": ["--cpu", "Skylake-Client,model=151,pmu=on,pmu-version=5,pmu-hybrid=on"],
 }
 
 # Debian's linux-perf
@@ -109,7 +113,9 @@ def run(top, name, cpu, kernels, before):
 # What is quick: everything that has a budget, without perf_event.
 QUICK = {"skylake": ("reads", "library", "switches", "calls", "nothing", "elsewhere", "off", "hooks")}
 # The others are about the kernel, not about its backend.
-ALL = {"skylake": tuple(GUESTS), "amd": ("reads", "library", "switches", "calls")}
+BACKEND = ("reads", "library", "switches", "calls")
+ALL = {"skylake": tuple(GUESTS), "amd": BACKEND, "amd-v2": BACKEND, "zhaoxin": BACKEND, "nehalem": BACKEND,
+       "hybrid": BACKEND}
 
 
 def run_all(top, quick, perfctr, kernels):

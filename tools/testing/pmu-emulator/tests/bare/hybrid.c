@@ -12,6 +12,8 @@
 #define TYPE_SMALL	(0x20u << 24)
 #define MORE_GP		2
 #define BIG_GLOBAL	0x3f		/* after RESET */
+#define MSR_V6_GP0	0x1900
+#define MSR_V6_FIXED0	0x1980
 #define LOOPS		1000
 
 /* Registers that this CPU has not */
@@ -70,6 +72,15 @@ void test_lesser(void)
 	check_eq("a lesser CPU: GLOBAL_CTRL after RESET", global, 0x7);
 }
 
+/* What is written by one address is read by the other */
+static bool second_addresses(u32 i)
+{
+	wrmsr(MSR_V6_GP0 + 4 * i, 0x123456789a + i);
+	wrmsr(MSR_EVTSEL0 + i, EVENT_BRANCHES);
+	return rdmsr(MSR_FULL_PMC0 + i) == 0x123456789a + i &&
+	       rdmsr(MSR_V6_GP0 + 4 * i + 1) == EVENT_BRANCHES;
+}
+
 static u64 count(u32 i)
 {
 	return count_spin(i, EVENT_INSNS, LOOPS);
@@ -94,16 +105,19 @@ void test_masks(u32 mask)
 	check_eq("CPUID.0AH:EAX: how many there are", r[0] >> 8 & 0xff, number);
 	check_eq("GLOBAL_CTRL after RESET", rdmsr(MSR_GLOBAL_CTRL), mask);
 	for (u32 i = 0; i < NUM_GP; i++) {
-		u32 faults = rdpmc_faults(i) + rdmsr_faults(MSR_PMC0 + i) +
-			     wrmsr_faults(MSR_PMC0 + i, 0) +
-			     rdmsr_faults(MSR_FULL_PMC0 + i) +
-			     rdmsr_faults(MSR_EVTSEL0 + i) +
-			     wrmsr_faults(MSR_EVTSEL0 + i, 0) +
-			     wrmsr_faults(MSR_GLOBAL_CTRL, bit(i));
-
-		wrong += faults != (mask >> i & 1 ? 0 : 7);
+		if (mask >> i & 1) {
+			wrong += rdpmc_faults(i) + !second_addresses(i);
+			continue;
+		}
+		wrong += !rdpmc_faults(i) + !wrmsr_faults(MSR_GLOBAL_CTRL, bit(i)) +
+			 !absent(MSR_PMC0 + i) + !absent(MSR_EVTSEL0 + i) +
+			 !absent(MSR_FULL_PMC0 + i) + !absent(MSR_V6_GP0 + 4 * i) +
+			 !absent(MSR_V6_GP0 + 4 * i + 1);
 	}
-	check_eq("registers fault where there is no counter", wrong, 0);
+	check_eq("registers are where there is a counter alone", wrong, 0);
+	wrmsr(MSR_V6_FIXED0 + 4 * 2, 0x1234);
+	check_eq("fixed counter 2 has a second address",
+		 rdmsr(MSR_FIXED_CTR0 + 2), 0x1234);
 	wrmsr(MSR_GLOBAL_CTRL, 0);
 	for (u32 i = 0; i < NUM_GP; i++)
 		if (mask >> i & 1)
