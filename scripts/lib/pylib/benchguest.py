@@ -14,9 +14,7 @@ CPUS = {
     # perf's driver writes a register that the emulator does not have
     "amd": ["--cpu", "EPYC,pmu=on", "--append", "msr.allow_writes=on"],
     "amd-v2": ["--cpu", "EPYC-Genoa,pmu=on", "--append", "msr.allow_writes=on"],
-    "zhaoxin": ["--cpu", "YongFeng,model=27,pmu=on"],
     "nehalem": ["--cpu", "Nehalem,pmu=on,pmu-erratum=nehalem"],
-    "hybrid": ["--cpu", "Skylake-Client,model=151,pmu=on,pmu-version=5,pmu-hybrid=on"],
 }
 
 # Debian's linux-perf
@@ -114,8 +112,7 @@ def run(top, name, cpu, kernels, before):
 QUICK = {"skylake": ("reads", "library", "switches", "calls", "nothing", "elsewhere", "off", "hooks")}
 # The others are about the kernel, not about its backend.
 BACKEND = ("reads", "library", "switches", "calls")
-ALL = {"skylake": tuple(GUESTS), "amd": BACKEND, "amd-v2": BACKEND, "zhaoxin": BACKEND, "nehalem": BACKEND,
-       "hybrid": BACKEND}
+ALL = {"skylake": tuple(GUESTS), "amd": BACKEND, "amd-v2": BACKEND, "nehalem": BACKEND}
 
 
 def run_all(top, quick, perfctr, kernels):
