@@ -13,6 +13,8 @@ CPUS = {
     "skylake": ["--cpu", "Skylake-Client,pmu=on"],
     # perf's driver writes a register that the emulator does not have
     "amd": ["--cpu", "EPYC,pmu=on", "--append", "msr.allow_writes=on"],
+    "amd-v2": ["--cpu", "EPYC-Genoa,pmu=on", "--append", "msr.allow_writes=on"],
+    "nehalem": ["--cpu", "Nehalem,pmu=on,pmu-erratum=nehalem"],
 }
 
 # Debian's linux-perf
@@ -118,7 +120,8 @@ def run(top, name, cpu, kernels, before):
 # What is quick: everything that has a budget, without perf_event.
 QUICK = {"skylake": ("reads", "library", "switches", "calls", "nothing", "elsewhere", "off", "hooks")}
 # The others are about the kernel, not about its backend.
-ALL = {"skylake": tuple(GUESTS), "amd": ("reads", "library", "switches", "calls")}
+BACKEND = ("reads", "library", "switches", "calls")
+ALL = {"skylake": tuple(GUESTS), "amd": BACKEND, "amd-v2": BACKEND, "nehalem": BACKEND}
 
 
 def run_all(top, quick, papis, kernels):

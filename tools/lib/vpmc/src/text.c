@@ -90,6 +90,9 @@ static const struct text reasons[] = {
 	[VPMC_REASON_LEFT_TO_PERF] = { "left-to-perf",
 		"the administrator leaves that counter, or so many, to perf",
 		"fewer or other counters, or sysctl kernel.vpmc_counters" },
+	[VPMC_REASON_CORE_TYPE] = { "core-type",
+		"the processor's types of core do not all define that event alike",
+		"an architectural event: instructions, cycles, branches" },
 };
 
 static const struct text whys[] = {

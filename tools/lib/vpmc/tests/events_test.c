@@ -356,7 +356,7 @@ TEST(texts)
 {
 	unsigned int i, j;
 
-	for (i = 0; i <= VPMC_REASON_LEFT_TO_PERF; i++) {
+	for (i = 0; i <= VPMC_REASON_CORE_TYPE; i++) {
 		EXPECT_STRNE("unknown", vpmc_reason_name(i));
 		EXPECT_LT(5, strlen(vpmc_reason_text(i)));
 		for (j = 0; j < i; j++)

@@ -5,24 +5,9 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
+#include "log.h"
 #include "perf.h"
 #include "vpmc_test.h"
-
-/* The kernel's log from the beginning. */
-static const char *kernel_log(void)
-{
-	static char log[1 << 18];
-	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
-	size_t used = 0;
-	ssize_t n;
-
-	/* A record with each read(). */
-	while ((n = read(fd, log + used, sizeof(log) - 1 - used)) > 0)
-		used += n;
-	close(fd);
-	log[used] = 0;
-	return log;
-}
 
 /* vpmc=off: no file opens, and perf has the PMU. */
 TEST(off)

@@ -125,6 +125,12 @@ extern struct level {		/* a data cache; size 0: there is none */
 	u32 size, ways, line;	/* bytes, number, bytes */
 } want_l1, want_l2;
 
+/*
+ * Starts the second processor by INIT: the low halves of two of its registers are
+ * read, then AP_CONTROL is written to the first and AP_COUNTER to the second.
+ */
+bool ask_ap(u32 control, u32 counter, u32 *control_was, u32 *counter_was);
+
 void check(const char *name, bool ok);
 void check_eq(const char *name, u64 got, u64 want);
 void done_testing(void);
@@ -136,6 +142,10 @@ void test_amd_v2(void);
 void test_no_amd_v2(void);
 void test_ack_enabled(void);
 void test_erratum_nehalem(void);
+void test_hybrid(void);
+void test_big_core(void);
+void test_lesser(void);
+void test_masks(u32 mask);
 void test_no_pmu(void);
 void test_counting(void);
 void test_interrupts(void);
@@ -214,10 +224,15 @@ static inline bool rdpmc_faults(u32 index)
 	return gp_count != before;
 }
 
-static inline void cpuid(u32 leaf, u32 r[4])
+static inline void cpuid_count(u32 leaf, u32 subleaf, u32 r[4])
 {
 	asm volatile("cpuid" : "=a"(r[0]), "=b"(r[1]), "=c"(r[2]), "=d"(r[3])
-		     : "a"(leaf), "c"(0));
+		     : "a"(leaf), "c"(subleaf));
+}
+
+static inline void cpuid(u32 leaf, u32 r[4])
+{
+	cpuid_count(leaf, 0, r);
 }
 
 static inline u32 apic_read(u32 reg)

@@ -11,32 +11,37 @@
 
 static volatile u32 *const report = (volatile u32 *)AP_REPORT;
 
-/* INIT and start-up; false if the processor has not reported after a while */
-static bool start_ap(u32 starts)
+bool ask_ap(u32 control, u32 counter, u32 *control_was, u32 *counter_was)
 {
+	u32 starts;
+
+	for (char *from = ap_code, *to = (char *)AP_START; from < ap_code_end;)
+		*to++ = *from++;
+	report[4] = control;
+	report[5] = counter;
+	starts = report[2] + 1;
 	apic_write(APIC_ICR_DESTINATION, AP_APIC_ID << 24);
 	apic_write(APIC_ICR, ICR_INIT);
 	apic_write(APIC_ICR, ICR_STARTUP | AP_START >> 12);
-	for (u32 i = 0; i < PATIENCE; i++) {
-		if (report[2] == starts)
-			return true;
+	for (u32 i = 0; i < PATIENCE && report[2] != starts; i++)
 		asm volatile("pause");
-	}
-	return false;
+	*control_was = report[0];
+	*counter_was = report[1];
+	return report[2] == starts;
 }
 
 void test_init(void)
 {
-	for (char *from = ap_code, *to = (char *)AP_START; from < ap_code_end;)
-		*to++ = *from++;
-	report[2] = 0;
-	report[4] = want_amd ? evtsel_msr(0) : MSR_GLOBAL_CTRL;
-	report[5] = want_amd ? ctr_msr(0) : MSR_FIXED_CTR0;
-	check("second processor: it starts", start_ap(1));
-	check_eq("second processor: control after RESET", report[0],
+	u32 msr = want_amd ? evtsel_msr(0) : MSR_GLOBAL_CTRL;
+	u32 ctr = want_amd ? ctr_msr(0) : MSR_FIXED_CTR0;
+	u32 control, counter;
+
+	check("second processor: it starts", ask_ap(msr, ctr, &control, &counter));
+	check_eq("second processor: control after RESET", control,
 		 want_amd ? 0 : (1 << NUM_GP) - 1);
-	check_eq("second processor: counter after RESET", report[1], 0);
-	check("second processor: it starts again", start_ap(2));
-	check_eq("second processor: control after INIT", report[0], AP_CONTROL);
-	check_eq("second processor: counter after INIT", report[1], AP_COUNTER);
+	check_eq("second processor: counter after RESET", counter, 0);
+	check("second processor: it starts again",
+	      ask_ap(msr, ctr, &control, &counter));
+	check_eq("second processor: control after INIT", control, AP_CONTROL);
+	check_eq("second processor: counter after INIT", counter, AP_COUNTER);
 }

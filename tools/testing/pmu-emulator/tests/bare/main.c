@@ -6,7 +6,9 @@
  * and family=N, and v2=1 for version 2; or pmu=0; with no_rdpmc=N, so many that RDPMC does not find.
  * l1_size=N l1_ways=N l1_line=N and l2_*: data caches, and branches=1: branches
  * may be mispredicted; these alone are tested then, and so are ack=1, status bits
- * that are cleared while counters are on, and erratum=1, Nehalem's.  accesses=N: nothing is
+ * that are cleared while counters are on, and erratum=1, Nehalem's, masks=N, version 6
+ * with these counters, and lesser=1, a second CPU with less. hybrid=1: a processor
+ * with two types of core, besides all else.  accesses=N: nothing is
  * tested, and memory is accessed in N turns of a loop.
  *
  * Copyright (C) 2026 vpmc developers
@@ -137,7 +139,7 @@ static u32 option(const char *cmdline, const char *key, u32 val)
 void bare_main(const u32 *multiboot)
 {
 	const char *cmdline = multiboot[0] & 4 ? (const char *)multiboot[4] : "";
-	u32 accesses, ack, erratum;
+	u32 accesses, ack, erratum, hybrid, lesser, masks;
 
 	want_pmu = option(cmdline, "pmu=", want_pmu);
 	want_amd = option(cmdline, "amd=", want_amd);
@@ -158,6 +160,9 @@ void bare_main(const u32 *multiboot)
 	accesses = option(cmdline, "accesses=", 0);
 	ack = option(cmdline, "ack=", 0);
 	erratum = option(cmdline, "erratum=", 0);
+	hybrid = option(cmdline, "hybrid=", 0);
+	lesser = option(cmdline, "lesser=", 0);
+	masks = option(cmdline, "masks=", 0);
 	set_up_interrupts();
 	if (accesses) {
 		access_memory((void *)0x800000, accesses);
@@ -176,6 +181,10 @@ void bare_main(const u32 *multiboot)
 		test_ack_enabled();
 	} else if (erratum) {
 		test_erratum_nehalem();
+	} else if (masks) {
+		test_masks(masks);
+	} else if (lesser) {
+		test_lesser();
 	} else if (want_no_rdpmc) {
 		test_no_rdpmc();
 	} else if (want_amd) {
@@ -192,8 +201,12 @@ void bare_main(const u32 *multiboot)
 		test_counting();
 		test_interrupts();
 		test_version();
-		if (has_global())
+		if (hybrid) {
+			test_hybrid();
+			test_big_core();
+		} else if (has_global()) {
 			test_init();
+		}
 	} else {
 		test_no_pmu();
 	}

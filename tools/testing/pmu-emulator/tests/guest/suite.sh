@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# usage: suite.sh full|cpus N|short|version N|amd|amd-short|pt|cache ROWS|cache-full ROWS|off
+# usage: suite.sh full|cpus N|short|version N|hybrid SMALL BIG|amd|amd-short|pt|cache ROWS|cache-full ROWS|off
 # Runs in the guest: the programs beside it, one after the other. Each writes
 # TAP with a plan; after it comes a test that it has ended well.
 set -u
@@ -52,6 +52,9 @@ version)
 	# shellcheck disable=SC2046 # two arguments or none
 	run loops $([ "$2" -gt 1 ] || echo -g 0x013c) 0
 	run sampling
+	;;
+hybrid)
+	run hybrid "$2" "$3"
 	;;
 amd)
 	# reference cycles are cycles, and with four counters there is no fifth

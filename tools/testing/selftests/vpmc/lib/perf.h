@@ -7,12 +7,30 @@
 #ifndef PERF_H
 #define PERF_H
 
+#include <cpuid.h>
 #include <linux/perf_event.h>
 #include "vpmc_test.h"
 
 /* In perf_open()'s modes: what is counted. */
 #define PERF_USER	1
 #define PERF_KERNEL	2
+
+/*
+ * On a hybrid processor perf has a PMU for each type of core, and an event counts on
+ * one of them: that of the CPU where this thread is. 0 on others.
+ */
+static inline uint64_t perf_pmu_here(void)
+{
+	unsigned int eax = 0, ebx, ecx, edx;
+
+	if (!(machine.features & VPMC_FEATURE_HYBRID))
+		return 0;
+	__get_cpuid_count(0x1a, 0, &eax, &ebx, &ecx, &edx);
+	return (uint64_t)read_number(eax >> 24 == 0x20 ?
+		"/sys/bus/event_source/devices/cpu_atom/type" :
+		"/sys/bus/event_source/devices/cpu_core/type")
+		<< PERF_PMU_TYPE_SHIFT;
+}
 
 /* The event of a thread, 0: one's own; in a group or with -1 a leader; or -errno. */
 static inline int perf_open_of(pid_t tid, uint32_t type, uint64_t config,
@@ -21,7 +39,8 @@ static inline int perf_open_of(pid_t tid, uint32_t type, uint64_t config,
 	struct perf_event_attr attr = {
 		.type = type,
 		.size = sizeof(attr),
-		.config = config,
+		.config = type == PERF_TYPE_HARDWARE ?
+			  config | perf_pmu_here() : config,
 		.read_format = PERF_FORMAT_GROUP,
 		.disabled = leader < 0,
 		.exclude_user = !(modes & PERF_USER),
