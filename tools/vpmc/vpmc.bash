@@ -25,7 +25,7 @@ _vpmc()
 	_init_completion -n : || return
 	for ((i = 1; i < cword; i++)); do
 		case ${words[i]} in
-		stat | info | list | ctl | bench | graph | report)
+		stat | info | list | ctl | bench | graph | report | top)
 			command=${words[i]}
 			break
 			;;
@@ -33,7 +33,7 @@ _vpmc()
 	done
 	case $command in
 	'')
-		COMPREPLY=($(compgen -W "stat info list ctl bench graph report --help --usage --version" -- "$cur"))
+		COMPREPLY=($(compgen -W "stat info list ctl bench graph report top --help --usage --version" -- "$cur"))
 		return
 		;;
 	stat)
@@ -57,6 +57,9 @@ _vpmc()
 		;;
 	bench)
 		COMPREPLY=($(compgen -W "-n -H -j --samples --histogram --json --help" -- "$cur"))
+		;;
+	top)
+		COMPREPLY=($(compgen -W "-e -d -n --event --delay --rounds --revoke --help" -- "$cur"))
 		;;
 	ctl)
 		if [[ $prev == -t || $prev == --tid ]]; then

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * Virtual performance counters: the user interface of /proc/<pid>/perfctr.
+ * Virtual performance counters: the user interface of /proc/<pid>/perfctr and
+ * /dev/perfctr.
  *
  * Copyright (C) 2026 vpmc developers
  *
@@ -212,6 +213,7 @@ enum vpmc_kind {
 #define VPMC_HOLDER_WATCHDOG	4U	/* the hard-lockup watchdog, maybe perf too */
 #define VPMC_HOLDER_TRACE	5U	/* Intel PT, by perf or from before boot */
 #define VPMC_HOLDER_REVOKED	6U	/* kernel.vpmc_revoke is 1 */
+#define VPMC_HOLDER_GLOBAL	7U	/* counters of CPUs, see /dev/perfctr */
 
 /**
  * struct vpmc_info - Argument of VPMC_IOC_INFO
@@ -373,6 +375,12 @@ struct vpmc_counter {
  *				(kernel.vpmc_counters) the counter, or all
  *				counters that can count the event, or so many
  *				that too few remain.
+ * @VPMC_REASON_PMU_GLOBAL:	The PMU counts for CPUs, by a descriptor of
+ *				/dev/perfctr.
+ * @VPMC_REASON_PMU_THREADS:	Threads have sets with counters. Only for
+ *				/dev/perfctr; see VPMC_GLOBAL_REVOKE.
+ * @VPMC_REASON_CPU_RUNNING:	The CPU counts; STOP comes first. Only for
+ *				/dev/perfctr.
  */
 enum vpmc_reason {
 	VPMC_REASON_NONE		= 0,
@@ -402,6 +410,9 @@ enum vpmc_reason {
 	VPMC_REASON_SECURITY		= 24,
 	VPMC_REASON_MAPPED		= 25,
 	VPMC_REASON_LEFT_TO_PERF	= 26,
+	VPMC_REASON_PMU_GLOBAL		= 28,
+	VPMC_REASON_PMU_THREADS		= 29,
+	VPMC_REASON_CPU_RUNNING		= 30,
 };
 
 /**
@@ -596,6 +607,110 @@ struct vpmc_read {
 	__aligned_u64	sum[VPMC_MAX_COUNTERS];
 };
 
+/* For &struct vpmc_global_control.cpu: all CPUs, also those that come later. */
+#define VPMC_ALL_CPUS		0xffffffffU
+
+/*
+ * &struct vpmc_global_control.flags. REVOKE: if sets of threads have the PMU,
+ * take it from them, as kernel.vpmc_revoke does. They can have it again after the
+ * descriptor is closed. Needs CAP_PERFMON (EPERM).
+ */
+#define VPMC_GLOBAL_REVOKE	(1U << 0)
+
+/**
+ * struct vpmc_global_control - Argument of VPMC_IOC_G_CONTROL
+ * @size:	In: bytes of this structure that the caller passes. It may end
+ *		after the last counter in use.
+ * @flags:	In: VPMC_GLOBAL_* bits.
+ * @cpu:	In: the CPU, online or not, or VPMC_ALL_CPUS.
+ * @nr_counters: In: number of elements of @counter; 0: the CPU has no set any
+ *		more.
+ * @bad_counter: Out: as in &struct vpmc_control.
+ * @reason:	Out: likewise.
+ * @interval_ms: In: 0: READ interrupts the CPU and gets its present values. 10
+ *		to 60000: the CPU takes a sample each time that so many
+ *		milliseconds have passed, and READ gets the last sample.
+ * @reserved:	Zero.
+ * @counter:	The counters; period and flags are zero.
+ *
+ * CONTROL replaces the set of one CPU or of all, which must not be counting
+ * (EBUSY), or changes nothing. The sums start from zero with the next START.
+ * CPUs may have different sets.
+ */
+struct vpmc_global_control {
+	__u32	size;
+	__u32	flags;
+	__u32	cpu;
+	__u32	nr_counters;
+	__u32	bad_counter;
+	__u32	reason;
+	__u32	interval_ms;
+	__u32	reserved;
+	struct vpmc_counter counter[VPMC_MAX_COUNTERS];
+};
+
+/**
+ * enum vpmc_cpu_state - What a CPU's counters do
+ * @VPMC_CPU_ABSENT:	There is no such CPU, or it has no set.
+ * @VPMC_CPU_OFFLINE:	The CPU is offline. The sums stand. If it was started, it
+ *			continues to count when it comes online.
+ * @VPMC_CPU_STOPPED:	The CPU does not count. The sums stand.
+ * @VPMC_CPU_RUNNING:	The CPU counts.
+ */
+enum vpmc_cpu_state {
+	VPMC_CPU_ABSENT		= 0,
+	VPMC_CPU_OFFLINE	= 1,
+	VPMC_CPU_STOPPED	= 2,
+	VPMC_CPU_RUNNING	= 3,
+};
+
+/**
+ * struct vpmc_global_cpu - What one CPU counted
+ * @cpu:	Number of the CPU.
+ * @state:	enum vpmc_cpu_state.
+ * @nr_counters: Number of counters in the set.
+ * @interval_ms: As CONTROL set it.
+ * @ticks:	How long the CPU counted, in TSC ticks.
+ * @sampled_at:	When the values below were read, in nanoseconds of
+ *		CLOCK_MONOTONIC.
+ * @sum:	The 64-bit sums. Elements from @nr_counters on are zero.
+ *
+ * All values of one CPU are from one moment.
+ */
+struct vpmc_global_cpu {
+	__u32	cpu;
+	__u32	state;
+	__u32	nr_counters;
+	__u32	interval_ms;
+	__aligned_u64	ticks;
+	__aligned_u64	sampled_at;
+	__aligned_u64	sum[VPMC_MAX_COUNTERS];
+};
+
+/**
+ * struct vpmc_global_read - Argument of VPMC_IOC_G_READ
+ * @size:	In: bytes of this structure that the caller knows, all of them.
+ * @flags:	In: zero.
+ * @first_cpu:	In: number of the first CPU.
+ * @nr_cpus:	In: number of elements that there is room for, at least 1. Out:
+ *		number of elements that the kernel filled: one for each number
+ *		from @first_cpu on, until there can be no further CPU.
+ * @element_size: In: bytes from one element to the next one. An element may end
+ *		after the last sum in use (ENOSPC); what is beyond &struct
+ *		vpmc_global_cpu is filled with zeros. At most 4096.
+ * @reserved:	In: zero.
+ * @elements:	In: address of an array of &struct vpmc_global_cpu.
+ */
+struct vpmc_global_read {
+	__u32	size;
+	__u32	flags;
+	__u32	first_cpu;
+	__u32	nr_cpus;
+	__u32	element_size;
+	__u32	reserved;
+	__aligned_u64	elements;
+};
+
 /*
  * The request numbers contain no size: each structure begins with its own size,
  * so that it can grow. A structure shorter than the kernel's is extended with
@@ -666,5 +781,31 @@ struct vpmc_read {
 #define VPMC_IOC_START_ALL	_IO(VPMC_IOC_MAGIC, 10)
 #define VPMC_IOC_STOP_ALL	_IO(VPMC_IOC_MAGIC, 11)
 #define VPMC_IOC_CLEAR_ALL	_IO(VPMC_IOC_MAGIC, 12)
+
+/*
+ * Requests of /dev/perfctr, which counts what CPUs do, whoever runs there. Whoever
+ * opens it must be allowed to use perf for whole CPUs (kernel.perf_event_paranoid
+ * below 1, or CAP_PERFMON; EACCES). Also the caller of CONTROL must be, and for
+ * counters with OS must be allowed to count the kernel.
+ *
+ * The first descriptor that calls CONTROL has the counters until it is closed, as
+ * VPMC_CONTROL_UNLINK_ON_CLOSE tells, or CONTROL has taken the last set away. With
+ * others only INFO and READ work; CONTROL, START, STOP and CLEAR fail with EBUSY.
+ * All of these need a descriptor that is open for writing (EBADF). START, STOP and
+ * CLEAR take no argument, and need a set (ENODATA) that was not revoked
+ * (kernel.vpmc_revoke; ENODATA).
+ *
+ * START starts all CPUs that have a set, and STOP stops them; each is interrupted
+ * once. To start a CPU that counts, and to stop one that does not, is no error.
+ * CLEAR sets the sums and times of all CPUs to zero. A CPU that goes offline keeps
+ * its sums.
+ *
+ * Threads have no sets with counters meanwhile (VPMC_REASON_PMU_GLOBAL).
+ */
+#define VPMC_IOC_G_CONTROL	_IO(VPMC_IOC_MAGIC, 16)	/* struct vpmc_global_control */
+#define VPMC_IOC_G_START	_IO(VPMC_IOC_MAGIC, 17)
+#define VPMC_IOC_G_STOP		_IO(VPMC_IOC_MAGIC, 18)
+#define VPMC_IOC_G_CLEAR	_IO(VPMC_IOC_MAGIC, 19)
+#define VPMC_IOC_G_READ		_IO(VPMC_IOC_MAGIC, 20)	/* struct vpmc_global_read */
 
 #endif /* _UAPI_LINUX_VPMC_H */

@@ -90,6 +90,13 @@ static const struct text reasons[] = {
 	[VPMC_REASON_LEFT_TO_PERF] = { "left-to-perf",
 		"the administrator leaves that counter, or so many, to perf",
 		"fewer or other counters, or sysctl kernel.vpmc_counters" },
+	[VPMC_REASON_PMU_GLOBAL] = { "pmu-global",
+		"the PMU counts for processors (/dev/perfctr)",
+		"end vpmc stat -a or vpmc top" },
+	[VPMC_REASON_PMU_THREADS] = { "pmu-threads",
+		"threads have counters", "end them, or take the PMU by --revoke" },
+	[VPMC_REASON_CPU_RUNNING] = { "cpu-running",
+		"the processor counts", "stop it first" },
 };
 
 static const struct text whys[] = {
@@ -150,6 +157,9 @@ static const struct text holders[] = {
 		.help = "end the trace" },
 	[VPMC_HOLDER_REVOKED] = { .text = "the administrator keeps the PMU",
 		.help = "sysctl kernel.vpmc_revoke=0" },
+	[VPMC_HOLDER_GLOBAL] = {
+		.text = "the PMU counts for processors (/dev/perfctr)",
+		.help = "end vpmc stat -a or vpmc top" },
 };
 
 static const char *const states[] = {
