@@ -115,7 +115,7 @@ _vpmc_stat()
 		;;
 	esac
 	if [[ $cur == -* ]]; then
-		COMPREPLY=($(compgen -W "-e -r -j -x -o -p -t -- --event --repeat --no-inherit --per-thread --metrics --split --stopped --json --csv --format --interval --rank --output --pid --tid --help --usage --version" -- "$cur"))
+		COMPREPLY=($(compgen -W "-a -e -r -j -x -o -p -t -- --all-cpus --revoke --event --repeat --no-inherit --per-thread --metrics --split --stopped --json --csv --format --interval --rank --output --pid --tid --help --usage --version" -- "$cur"))
 	else
 		_command_offset "$cword"
 	fi

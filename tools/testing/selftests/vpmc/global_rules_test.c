@@ -15,13 +15,13 @@
 #define PARANOID	"/proc/sys/kernel/perf_event_paranoid"
 #define REVOKE		"/proc/sys/kernel/vpmc_revoke"
 
-FIXTURE(global)
+FIXTURE(cpus)
 {
 	int fd;
 	struct vpmc_global_cpu cpu[GLOBAL_CPUS];
 };
 
-FIXTURE_SETUP(global)
+FIXTURE_SETUP(cpus)
 {
 	ASSERT_EQ(0, wait_for_fine_timers());
 	ASSERT_EQ(0, pin(0));
@@ -29,7 +29,7 @@ FIXTURE_SETUP(global)
 	ASSERT_LE(0, self->fd);
 }
 
-FIXTURE_TEARDOWN(global)
+FIXTURE_TEARDOWN(cpus)
 {
 	close(self->fd);
 }
@@ -37,7 +37,7 @@ FIXTURE_TEARDOWN(global)
 static const struct choice no_events[] = { {} };
 
 /* One use of the PMU at a time; run time alone is counted beside it. */
-TEST_F(global, threads_and_cpus)
+TEST_F(cpus, threads_and_cpus)
 {
 	struct vpmc_global_control control;
 	struct set set, time;
@@ -87,7 +87,7 @@ TEST_F(global, threads_and_cpus)
 }
 
 /* Nobody may use RDPMC by vpmc meanwhile. */
-TEST_F(global, no_rdpmc)
+TEST_F(cpus, no_rdpmc)
 {
 	struct vpmc_global_control control;
 	struct set set;
@@ -110,7 +110,7 @@ TEST_F(global, no_rdpmc)
 }
 
 /* perf has the PMU or the CPUs have it. */
-TEST_F(global, perf)
+TEST_F(cpus, perf)
 {
 	struct vpmc_global_control control;
 	int perf = perf_open_insns();
@@ -130,7 +130,7 @@ TEST_F(global, perf)
 }
 
 /* The administrator takes the PMU from CPUs, too. */
-TEST_F(global, revoked)
+TEST_F(cpus, revoked)
 {
 	uint64_t sum;
 
@@ -163,7 +163,7 @@ TEST_F(global, revoked)
 }
 
 /* One descriptor has the counters; its end is theirs. */
-TEST_F(global, descriptors)
+TEST_F(cpus, descriptors)
 {
 	struct vpmc_global_control control;
 	int fd[100], i, copy;
@@ -222,7 +222,7 @@ static void *read_all_the_time(void *arg)
 }
 
 /* The counters end while others read them. */
-TEST_F(global, close_during_read)
+TEST_F(cpus, close_during_read)
 {
 	struct reader reader = { .fd = self->fd, .go = 1 };
 	pthread_t thread;
@@ -255,7 +255,7 @@ static int control_with(int fd, struct vpmc_global_control control)
 	control_with(self->fd, control_);			\
 })
 
-TEST_F(global, bad_control)
+TEST_F(cpus, bad_control)
 {
 	struct vpmc_global_control control;
 	int fd;
@@ -308,7 +308,7 @@ TEST_F(global, bad_control)
 	vpmc_ioctl(self->fd, VPMC_IOC_G_READ, &read_);		\
 })
 
-TEST_F(global, bad_read)
+TEST_F(cpus, bad_read)
 {
 	const uint32_t head = offsetof(struct vpmc_global_cpu, sum);
 	char *longer = malloc(4096);

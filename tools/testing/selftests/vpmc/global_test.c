@@ -17,13 +17,13 @@ static const struct choice kernel_twice[] = {
 	{ EV_KERNEL_INSNS, 0 }, { EV_KERNEL_INSNS, 1 }, {}
 };
 
-FIXTURE(global)
+FIXTURE(cpus)
 {
 	int fd;
 	struct vpmc_global_cpu cpu[GLOBAL_CPUS];
 };
 
-FIXTURE_SETUP(global)
+FIXTURE_SETUP(cpus)
 {
 	ASSERT_EQ(0, wait_for_fine_timers());
 	ASSERT_EQ(0, pin(0));
@@ -31,13 +31,13 @@ FIXTURE_SETUP(global)
 	ASSERT_LE(0, self->fd);
 }
 
-FIXTURE_TEARDOWN(global)
+FIXTURE_TEARDOWN(cpus)
 {
 	close(self->fd);
 }
 
 /* From START to STOP: the CPU that runs the loop, and no other one. */
-TEST_F(global, loop_on_each_cpu)
+TEST_F(cpus, loop_on_each_cpu)
 {
 	static const long turns[] = { 1, 1000, 100000 };
 	int cpu, i, j, n = nr_cpus();
@@ -66,7 +66,7 @@ TEST_F(global, loop_on_each_cpu)
 }
 
 /* While all count: the same constant for all CPUs and loops. */
-TEST_F(global, read_while_counting)
+TEST_F(cpus, read_while_counting)
 {
 	uint64_t constant;
 	int cpu;
@@ -100,7 +100,7 @@ static uint64_t user_total(int cpu)
 }
 
 /* Whatever runs: as many as the emulator itself has counted. */
-TEST_F(global, sum_is_what_was_executed)
+TEST_F(cpus, sum_is_what_was_executed)
 {
 	uint64_t before[GLOBAL_CPUS];
 	int cpu, n = nr_cpus();
@@ -122,7 +122,7 @@ TEST_F(global, sum_is_what_was_executed)
 }
 
 /* More than a counter of 24 bits holds, on all CPUs and in both modes. */
-TEST_F(global, wraps)
+TEST_F(cpus, wraps)
 {
 	const long turns = 20000000;
 	int cpu, n = nr_cpus();
@@ -147,7 +147,7 @@ TEST_F(global, wraps)
 }
 
 /* Also counters that go on in the kernel are read and cleared at one moment. */
-TEST_F(global, one_moment)
+TEST_F(cpus, one_moment)
 {
 	int cpu, i, n = nr_cpus();
 
@@ -166,7 +166,7 @@ TEST_F(global, one_moment)
 }
 
 /* CLEAR also clears what is in the counters. */
-TEST_F(global, cleared_while_counting)
+TEST_F(cpus, cleared_while_counting)
 {
 	const struct vpmc_global_cpu *cpu = &self->cpu[1];
 
@@ -182,7 +182,7 @@ TEST_F(global, cleared_while_counting)
 }
 
 /* Each CPU has its own set or none, and each is replaced alone. */
-TEST_F(global, sets_of_their_own)
+TEST_F(cpus, sets_of_their_own)
 {
 	static const struct choice branches[] = { { EV_BRANCHES, 0 }, {} };
 	static const struct choice none[] = { {} };
@@ -238,7 +238,7 @@ static int function_calls(uint64_t *calls)
 }
 
 /* One interrupt for each other CPU that a request needs, and no further one. */
-TEST_F(global, interrupts)
+TEST_F(cpus, interrupts)
 {
 	uint64_t before[GLOBAL_CPUS], after[GLOBAL_CPUS];
 	int cpu, n = nr_cpus(), step;
@@ -275,7 +275,7 @@ TEST_F(global, interrupts)
 }
 
 /* The timer's samples: nobody is interrupted, and at the end all is there. */
-TEST_F(global, interval)
+TEST_F(cpus, interval)
 {
 	struct vpmc_global_control control;
 	uint64_t before[GLOBAL_CPUS], after[GLOBAL_CPUS], at, sum;
@@ -313,7 +313,7 @@ TEST_F(global, interval)
 }
 
 /* A CPU that goes keeps its sums, and one that comes counts. */
-TEST_F(global, hotplug)
+TEST_F(cpus, hotplug)
 {
 	struct vpmc_global_control control;
 	uint64_t sum, constant;
@@ -402,19 +402,19 @@ static void suspend(struct __test_metadata *_metadata, int fd,
 	EXPECT_LE(sum + 2000, global_sum(fd, 0, 0));
 }
 
-TEST_F(global, suspend_core)
+TEST_F(cpus, suspend_core)
 {
 	suspend(_metadata, self->fd, "core");
 }
 
 /* Needs somebody who wakes the machine. */
-TEST_F(global, suspend_all_the_way)
+TEST_F(cpus, suspend_all_the_way)
 {
 	suspend(_metadata, self->fd, "none");
 }
 
 /* With counters that perf has lent both count, on the same CPU. */
-TEST_F(global, beside_perf)
+TEST_F(cpus, beside_perf)
 {
 	static const struct choice lent[] = {
 		{ EV_INSNS, 2 }, { EV_BRANCHES, 3 }, {}
