@@ -7,6 +7,8 @@
 #ifndef GLOBAL_H
 #define GLOBAL_H
 
+#include <pmu-test-msr.h>
+
 #include "vpmc_test.h"
 
 #define GLOBAL_FILE	"/dev/perfctr"
@@ -154,6 +156,45 @@ static inline int loops_on_others(int cpus, long n)
 	for (cpu = 1; cpu < cpus; cpu++)
 		wrong += child_status(pid[cpu]) != 0;
 	return wrong;
+}
+
+/* The emulator's own total of what a CPU executed in user mode, or ~0. */
+static inline uint64_t user_total(int cpu)
+{
+	uint64_t n = ~0ULL;
+	char path[64];
+	int fd;
+
+	sprintf(path, "/dev/cpu/%d/msr", cpu);
+	fd = open(path, O_RDONLY);
+	if (pread(fd, &n, sizeof(n), PMU_TEST_MSR(PMU_TEST_CYCLES) +
+		  PMU_TEST_MSR_USER) != sizeof(n))
+		n = ~0ULL;
+	close(fd);
+	return n;
+}
+
+/*
+ * Waits until no other CPU executes user code: who hands our output on still does,
+ * after a line was printed. Returns 0 or -1.
+ */
+static inline int wait_for_silence(void)
+{
+	uint64_t before[GLOBAL_CPUS] = {}, now;
+	int i, cpu, changed;
+
+	for (i = 0; i < 1000; i++) {
+		changed = 0;
+		for (cpu = 1; cpu < nr_cpus(); cpu++) {
+			now = user_total(cpu);
+			changed |= now != before[cpu];
+			before[cpu] = now;
+		}
+		if (!changed)
+			return 0;
+		usleep(10000);
+	}
+	return -1;
 }
 
 #endif /* GLOBAL_H */
