@@ -167,8 +167,8 @@ static inline uint64_t user_total(int cpu)
 
 	sprintf(path, "/dev/cpu/%d/msr", cpu);
 	fd = open(path, O_RDONLY);
-	if (pread(fd, &n, sizeof(n), PMU_TEST_MSR(PMU_TEST_CYCLES) +
-		  PMU_TEST_MSR_USER) != sizeof(n))
+	if (pread64(fd, &n, sizeof(n), PMU_TEST_MSR(PMU_TEST_CYCLES) +
+		    PMU_TEST_MSR_USER) != sizeof(n))
 		n = ~0ULL;
 	close(fd);
 	return n;
