@@ -15,6 +15,7 @@ int ctl_main(int argc, char **argv);
 int bench_main(int argc, char **argv);
 int graph_main(int argc, char **argv);
 int report_main(int argc, char **argv);
+int top_main(int argc, char **argv);
 
 /* The whole program, by another name. */
 int perfex_main(int argc, char **argv);

@@ -23,6 +23,7 @@ static const struct {
 	{ "bench", bench_main },
 	{ "graph", graph_main },
 	{ "report", report_main },
+	{ "top", top_main },
 };
 
 static int run_command(int argc, char **argv)
@@ -32,7 +33,7 @@ static int run_command(int argc, char **argv)
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(argv[0], commands[i].name))
 			return commands[i].run(argc, argv);
-	fail(STATUS_OURS, "%s: no such command; there are stat, info, list, ctl, bench, graph and report (vpmc --help)", argv[0]);
+	fail(STATUS_OURS, "%s: no such command; there are stat, info, list, ctl, bench, graph, report and top (vpmc --help)", argv[0]);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -47,7 +48,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		state->next = state->argc;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		fail(STATUS_OURS, "COMMAND: there is none; use stat, info, list, ctl, bench, graph or report (vpmc --help)");
+		fail(STATUS_OURS, "COMMAND: there is none; use stat, info, list, ctl, bench, graph, report or top (vpmc --help)");
 	default:
 		return options_default(key, state);
 	}
@@ -66,6 +67,7 @@ int main(int argc, char **argv)
 		       "  bench  what reading counters costs on this machine\n"
 		       "  graph  who calls whom in a program, and what each function takes\n"
 		       "  report what files of several ranks say together, or a graph as a page\n"
+		       "  top    what each processor does\n"
 		       "\vvpmc COMMAND --help tells more; so does man vpmc-COMMAND.",
 	};
 	int first = argc;

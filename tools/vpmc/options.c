@@ -97,3 +97,14 @@ uint64_t options_number(const char *option, const char *text, uint64_t least,
 		     (unsigned long long)most);
 	return value;
 }
+
+unsigned int options_milliseconds(const char *option, const char *text)
+{
+	char *end;
+	double seconds = strtod(text, &end);
+
+	if (*end || end == text || !(seconds >= 0.001 && seconds <= 1000000))
+		fail(STATUS_OURS, "%s %s: not a number from 0.001 to 1000000; give one",
+		     option, text);
+	return seconds * 1000 + 0.5;
+}

@@ -24,4 +24,7 @@ error_t options_default(int key, struct argp_state *state);
 uint64_t options_number(const char *option, const char *text, uint64_t least,
 			uint64_t most);
 
+/* Seconds, with up to three digits behind the point; or the same kind of error. */
+unsigned int options_milliseconds(const char *option, const char *text);
+
 #endif /* OPTIONS_H */

@@ -12,6 +12,7 @@
 
 #include "child.h"
 #include "commands.h"
+#include "cpus.h"
 #include "fail.h"
 #include "openmetrics.h"
 #include "options.h"
@@ -20,7 +21,7 @@
 
 enum { OPTION_NO_INHERIT = 0x100, OPTION_PER_THREAD, OPTION_METRICS,
        OPTION_SPLIT, OPTION_STOPPED, OPTION_FORMAT, OPTION_INTERVAL,
-       OPTION_RANK };
+       OPTION_RANK, OPTION_REVOKE };
 
 static const struct argp_option stat_option[] = {
 	{ "event", 'e', "EVENTS", 0, "What to count: a list separated by commas, or none (the usual: instructions, cycles, branches, branch-misses)", 0 },
@@ -36,6 +37,8 @@ static const struct argp_option stat_option[] = {
 	{ "interval", OPTION_INTERVAL, "SECONDS", 0, "Write the openmetrics file again, each so many seconds", 1 },
 	{ "rank", OPTION_RANK, NULL, 0, "-o is a directory, and gets a JSON file of this rank of a parallel program", 1 },
 	{ "output", 'o', "FILE", 0, "The result goes to FILE; - is standard output (standard error)", 1 },
+	{ "all-cpus", 'a', NULL, 0, "Count what each processor does, whoever runs there, while COMMAND runs or until Ctrl-C comes", 2 },
+	{ "revoke", OPTION_REVOKE, NULL, 0, "With -a: take the PMU from threads that count", 2 },
 	{ "pid", 'p', "PID", 0, "Count the threads of a process, until it ends, COMMAND does, or Ctrl-C comes", 2 },
 	{ "tid", 't', "TID", 0, "Count a thread, likewise, and none that it creates", 2 },
 	{}
@@ -60,18 +63,6 @@ static void set_format(struct stat_options *options, const char *name)
 	    strcmp(name, "text"))
 		fail(STATUS_OURS, "--format %s: there is none of that name; use text, json, csv or openmetrics",
 		     name);
-}
-
-/* Seconds, with up to three digits behind the point. */
-static void set_interval(struct stat_options *options, const char *text)
-{
-	char *end;
-	double seconds = strtod(text, &end);
-
-	if (*end || end == text || !(seconds >= 0.001 && seconds <= 1000000))
-		fail(STATUS_OURS, "--interval %s: not a number from 0.001 to 1000000; give one",
-		     text);
-	options->interval_ms = seconds * 1000 + 0.5;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -111,13 +102,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		set_format(options, arg);
 		return 0;
 	case OPTION_INTERVAL:
-		set_interval(options, arg);
+		options->interval_ms = options_milliseconds("--interval", arg);
 		return 0;
 	case OPTION_RANK:
 		rank_find(&options->rank);
 		return 0;
 	case 'o':
 		options->output = arg;
+		return 0;
+	case 'a':
+		options->all_cpus = true;
+		return 0;
+	case OPTION_REVOKE:
+		options->revoke = true;
 		return 0;
 	case 'p':
 		options->pid = options_number("-p", arg, 1, INT_MAX);
@@ -155,6 +152,22 @@ static void check_format(const struct stat_options *options)
 		fail(STATUS_OURS, "--rank: writes JSON; leave out -x and --format");
 	if (!options->command || options->pid || options->tid)
 		fail(STATUS_OURS, "--rank: counts a COMMAND; name one, and leave out -p and -t");
+}
+
+/* -a has one table, of one set. */
+static void check_all_cpus(const struct stat_options *options)
+{
+	if (options->revoke && !options->all_cpus)
+		fail(STATUS_OURS, "--revoke: is for processors; add -a");
+	if (!options->all_cpus)
+		return;
+	if (options->pid || options->tid)
+		fail(STATUS_OURS, "-a: counts whoever runs; leave out -p and -t");
+	if (options->repeat > 1 || options->split || options->metrics ||
+	    options->per_thread || options->stopped || options->rank.is_set)
+		fail(STATUS_OURS, "-a: counts one set once; leave out -r, --split, --metrics, --per-thread, --stopped and --rank");
+	if (options->json || options->separator || options->openmetrics)
+		fail(STATUS_OURS, "-a: prints a table; leave out -j, -x and --format");
 }
 
 static void check(const struct stat_options *options, const struct plan *plan)
@@ -208,7 +221,7 @@ int stat_main(int argc, char **argv)
 	static const struct argp argp = {
 		.options = stat_option,
 		.parser = parse,
-		.args_doc = "[--] COMMAND [ARGUMENT]...\n-p PID [-- COMMAND...]\n-t TID [-- COMMAND...]",
+		.args_doc = "[--] COMMAND [ARGUMENT]...\n-a [-- COMMAND...]\n-p PID [-- COMMAND...]\n-t TID [-- COMMAND...]",
 		.doc = "Counts what COMMAND, its threads and its children do, from the first instruction to the last."
 		       "\vEvents are described in vpmc(7), and listed by vpmc list. "
 		       "The exit status is COMMAND's; 128+N if signal N ended it; 127 if it is not found, 126 if it cannot be executed; 125 if something else failed.",
@@ -219,6 +232,9 @@ int stat_main(int argc, char **argv)
 	FILE *file = NULL;
 
 	options_parse("vpmc stat", &argp, argc, argv, &options);
+	check_all_cpus(&options);
+	if (options.all_cpus)
+		return cpus_stat(&options);
 	if (options.tid)
 		options.inherit = false;
 	check(&options, NULL);

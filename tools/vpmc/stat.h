@@ -27,6 +27,8 @@ struct stat_options {
 	char separator;		/* -x, 0 if not given */
 	const char *output;	/* -o */
 	pid_t pid, tid;		/* 0 if not given */
+	bool all_cpus;		/* -a */
+	bool revoke;
 	char **command;		/* NULL if there is none */
 };
 

@@ -25,7 +25,7 @@ _vpmc()
 	_init_completion -n : || return
 	for ((i = 1; i < cword; i++)); do
 		case ${words[i]} in
-		stat | info | list | ctl | bench | graph | report)
+		stat | info | list | ctl | bench | graph | report | top)
 			command=${words[i]}
 			break
 			;;
@@ -33,7 +33,7 @@ _vpmc()
 	done
 	case $command in
 	'')
-		COMPREPLY=($(compgen -W "stat info list ctl bench graph report --help --usage --version" -- "$cur"))
+		COMPREPLY=($(compgen -W "stat info list ctl bench graph report top --help --usage --version" -- "$cur"))
 		return
 		;;
 	stat)
@@ -57,6 +57,9 @@ _vpmc()
 		;;
 	bench)
 		COMPREPLY=($(compgen -W "-n -H -j --samples --histogram --json --help" -- "$cur"))
+		;;
+	top)
+		COMPREPLY=($(compgen -W "-e -d -n --event --delay --rounds --revoke --help" -- "$cur"))
 		;;
 	ctl)
 		if [[ $prev == -t || $prev == --tid ]]; then
@@ -112,7 +115,7 @@ _vpmc_stat()
 		;;
 	esac
 	if [[ $cur == -* ]]; then
-		COMPREPLY=($(compgen -W "-e -r -j -x -o -p -t -- --event --repeat --no-inherit --per-thread --metrics --split --stopped --json --csv --format --interval --rank --output --pid --tid --help --usage --version" -- "$cur"))
+		COMPREPLY=($(compgen -W "-a -e -r -j -x -o -p -t -- --all-cpus --revoke --event --repeat --no-inherit --per-thread --metrics --split --stopped --json --csv --format --interval --rank --output --pid --tid --help --usage --version" -- "$cur"))
 	else
 		_command_offset "$cword"
 	fi

@@ -72,7 +72,7 @@ int rvperfctr_iresume(const struct rvperfctr *other);
 int rvperfctr_unlink(const struct rvperfctr *other);
 void rvperfctr_close(struct rvperfctr *other);
 
-/* A CPU's counters: ENOSYS, as there is no global mode yet. */
+/* CPUs' counters, which count whoever runs there: ENOSYS where the kernel has none. */
 struct gperfctr;
 
 struct gperfctr *gperfctr_open(void);

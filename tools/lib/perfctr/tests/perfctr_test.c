@@ -651,11 +651,61 @@ out:
 	vperfctr_close(self);
 }
 
-TEST(no_global_mode)
+static void global_control(struct gperfctr_cpu_control *control, unsigned int cpu)
 {
-	EXPECT_EQ(NULL, gperfctr_open());
-	EXPECT_EQ(ENOSYS, errno);
-	errno = 0;
+	struct vperfctr_control one;
+
+	one_counter(&one);
+	memset(control, 0, sizeof(*control));
+	control->cpu = cpu;
+	control->cpu_control = one.cpu_control;
+	control->cpu_control.tsc_on = 1;
+}
+
+TEST(global_mode)
+{
+	struct gperfctr *self = gperfctr_open();
+	struct gperfctr_cpu_state state = {};
+	struct gperfctr_cpu_control control;
+	struct perfctr_info info;
+
+	ASSERT_NE(NULL, self);
+	ASSERT_EQ(0, gperfctr_info(self, &info));
+	EXPECT_EQ(PERFCTR_ABI_VERSION, info.abi_version);
+	if (info.cpu_type == PERFCTR_X86_GENERIC)
+		SKIP(goto out, "there is no PMU");
+	EXPECT_EQ(-1, gperfctr_start(self, 0));
+	EXPECT_EQ(EINVAL, errno);
+	global_control(&control, 0);
+	control.cpu_control.nrictrs = 1;
+	EXPECT_EQ(-1, gperfctr_control(self, &control));
+	EXPECT_EQ(EPERM, errno);
+	global_control(&control, ~0U);
+	EXPECT_EQ(-1, gperfctr_control(self, &control));
+	EXPECT_EQ(EINVAL, errno);
+	global_control(&control, 0);
+	ASSERT_EQ(0, gperfctr_control(self, &control));
+	EXPECT_EQ(-1, gperfctr_start(self, 9999));
+	EXPECT_EQ(EINVAL, errno);
+	ASSERT_EQ(0, gperfctr_start(self, 0));
+	EXPECT_EQ(-1, gperfctr_control(self, &control));
+	EXPECT_EQ(EBUSY, errno);
+	/* On CPU 0 or on another one, this reads what CPU 0 does. */
+	ASSERT_EQ(0, gperfctr_read(self, &state));
+	EXPECT_EQ(control.cpu_control.evntsel[0], state.cpu_control.evntsel[0]);
+	EXPECT_LT(0, state.sum.tsc);
+	ASSERT_EQ(0, gperfctr_stop(self));
+	ASSERT_EQ(0, gperfctr_start(self, 10000));
+	ASSERT_EQ(0, gperfctr_stop(self));
+	state.cpu = ~0U;
+	EXPECT_EQ(-1, gperfctr_read(self, &state));
+	EXPECT_EQ(EINVAL, errno);
+out:
+	gperfctr_close(self);
+}
+
+TEST(global_mode_without_handle)
+{
 	EXPECT_EQ(-1, gperfctr_control(NULL, NULL));
 	EXPECT_EQ(-1, gperfctr_read(NULL, NULL));
 	EXPECT_EQ(-1, gperfctr_stop(NULL));

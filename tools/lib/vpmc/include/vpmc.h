@@ -534,6 +534,82 @@ int vpmc_consume(struct vpmc *v, uint32_t nr);
  */
 int vpmc_ticks_to_ns(const struct vpmc *v, uint64_t ticks, uint64_t *ns);
 
+/* The counters of processors, which count whoever runs there: /dev/perfctr. */
+struct vpmc_cpus;
+
+/**
+ * vpmc_cpus_open() - Open the counters of processors
+ * @cpus:	Receives the handle, or NULL.
+ * @error:	Receives what is wrong; may be NULL.
+ *
+ * Return: 0; -ENOSYS: the kernel has none; -EACCES: not allowed, see
+ * <linux/vpmc.h>; or another error of open().
+ */
+int vpmc_cpus_open(struct vpmc_cpus **cpus, struct vpmc_error *error);
+
+/**
+ * vpmc_cpus_close() - Close a handle; what it has programmed ends
+ * @cpus:	The handle, or NULL.
+ */
+void vpmc_cpus_close(struct vpmc_cpus *cpus);
+
+/**
+ * vpmc_cpus_program() - Program the set of one processor or of all
+ * @cpus:	The handle.
+ * @cpu:	Its number, or VPMC_ALL_CPUS.
+ * @events:	The events, as for vpmc_program(); NULL: none any more.
+ * @nr:		Number of @events.
+ * @flags:	VPMC_GLOBAL_* bits of <linux/vpmc.h>.
+ * @interval_ms: As there: 0, or milliseconds between samples.
+ * @error:	Receives what was refused, and why; may be NULL.
+ *
+ * @element of each event tells afterwards which sum is its count.
+ *
+ * Return: The number of counters in the set, or what CONTROL answers.
+ */
+int vpmc_cpus_program(struct vpmc_cpus *cpus, unsigned int cpu,
+		      struct vpmc_event *events, unsigned int nr,
+		      unsigned int flags, unsigned int interval_ms,
+		      struct vpmc_error *error);
+
+/**
+ * vpmc_cpus_start() - Start all processors that have a set
+ * @cpus:	The handle.
+ *
+ * Return: 0; -ENODATA: nothing is programmed, or the PMU was taken away; -EBUSY:
+ * another handle has the counters.
+ */
+int vpmc_cpus_start(struct vpmc_cpus *cpus);
+
+/**
+ * vpmc_cpus_stop() - Stop all processors
+ * @cpus:	The handle.
+ *
+ * Return: As vpmc_cpus_start().
+ */
+int vpmc_cpus_stop(struct vpmc_cpus *cpus);
+
+/**
+ * vpmc_cpus_clear() - Set the sums and times of all processors to zero
+ * @cpus:	The handle.
+ *
+ * Return: As vpmc_cpus_start().
+ */
+int vpmc_cpus_clear(struct vpmc_cpus *cpus);
+
+/**
+ * vpmc_cpus_read() - Read what processors have counted
+ * @cpus:	The handle.
+ * @first:	Number of the first processor.
+ * @cpu:	Receives an element for each number from @first on.
+ * @nr:		Number of elements in @cpu.
+ *
+ * Return: How many elements were filled, or -EINVAL: there is no such number, or
+ * @nr is 0.
+ */
+int vpmc_cpus_read(const struct vpmc_cpus *cpus, unsigned int first,
+		   struct vpmc_global_cpu *cpu, unsigned int nr);
+
 /**
  * vpmc_reason_name() - The name of a reason
  * @reason:	enum vpmc_reason or enum vpmc_why.

@@ -60,6 +60,19 @@ static inline const void *thread_pointer(void)
 	return pointer;
 }
 
+/* program.c */
+
+/**
+ * vpmc_program_events() - Program events, without optional ones that are missing
+ * @request:	Programs a set: 0, or a negative error number with bad_counter and
+ *		reason set in @control.
+ * @to:		Its first argument.
+ * @events:	As in vpmc_program(), like all that follows.
+ */
+int vpmc_program_events(int (*request)(void *to, struct vpmc_control *control),
+			void *to, struct vpmc_event *events, unsigned int nr,
+			unsigned int flags, struct vpmc_error *error);
+
 /* error.c */
 
 void vpmc_error_none(struct vpmc_error *error);

@@ -119,8 +119,9 @@ static int refused(struct vpmc_error *error, int err,
 	return err;
 }
 
-static int control_request(struct vpmc *v, struct vpmc_control *control)
+static int control_request(void *to, struct vpmc_control *control)
 {
+	struct vpmc *v = to;
 	int err;
 
 	control->reason = VPMC_REASON_NONE;
@@ -236,24 +237,22 @@ static int too_many(struct vpmc_error *error, unsigned int nr)
 			      NULL);
 }
 
-EXPORT int vpmc_program(struct vpmc *v, struct vpmc_event *events,
-			unsigned int nr, unsigned int flags,
-			struct vpmc_error *error)
+int vpmc_program_events(int (*request)(void *to, struct vpmc_control *control),
+			void *to, struct vpmc_event *events, unsigned int nr,
+			unsigned int flags, struct vpmc_error *error)
 {
 	struct vpmc_control control;
 	struct vpmc_event *bad;
 	int err;
 
 	vpmc_error_none(error);
-	if (!events)
-		nr = 0;
 	forget_places(events, nr);
 	for (;;) {
 		if (fill(events, nr, flags, &control))
 			return too_many(error, nr);
-		err = control_request(v, &control);
+		err = request(to, &control);
 		if (!err)
-			break;
+			return control.nr_counters;
 		bad = control.bad_counter < control.nr_counters ?
 		      &events[event_of(events, nr, control.bad_counter)] : NULL;
 		if (!bad || !(bad->flags & VPMC_EVENT_OPTIONAL) ||
@@ -269,8 +268,20 @@ EXPORT int vpmc_program(struct vpmc *v, struct vpmc_event *events,
 		bad->flags |= VPMC_EVENT_LEFT_OUT;
 		bad->reason = control.reason;
 	}
-	place(v, events, nr);
-	return control.nr_counters;
+}
+
+EXPORT int vpmc_program(struct vpmc *v, struct vpmc_event *events,
+			unsigned int nr, unsigned int flags,
+			struct vpmc_error *error)
+{
+	int n;
+
+	if (!events)
+		nr = 0;
+	n = vpmc_program_events(control_request, v, events, nr, flags, error);
+	if (n >= 0)
+		place(v, events, nr);
+	return n;
 }
 
 EXPORT int vpmc_get_control(const struct vpmc *v, struct vpmc_control *control)

@@ -93,6 +93,13 @@ static const struct text reasons[] = {
 	[VPMC_REASON_CORE_TYPE] = { "core-type",
 		"the processor's types of core do not all define that event alike",
 		"an architectural event: instructions, cycles, branches" },
+	[VPMC_REASON_PMU_GLOBAL] = { "pmu-global",
+		"the PMU counts for processors (/dev/perfctr)",
+		"end vpmc stat -a or vpmc top" },
+	[VPMC_REASON_PMU_THREADS] = { "pmu-threads",
+		"threads have counters", "end them, or take the PMU by --revoke" },
+	[VPMC_REASON_CPU_RUNNING] = { "cpu-running",
+		"the processor counts", "stop it first" },
 };
 
 static const struct text whys[] = {
@@ -153,6 +160,9 @@ static const struct text holders[] = {
 		.help = "end the trace" },
 	[VPMC_HOLDER_REVOKED] = { .text = "the administrator keeps the PMU",
 		.help = "sysctl kernel.vpmc_revoke=0" },
+	[VPMC_HOLDER_GLOBAL] = {
+		.text = "the PMU counts for processors (/dev/perfctr)",
+		.help = "end vpmc stat -a or vpmc top" },
 };
 
 static const char *const states[] = {

@@ -9,6 +9,7 @@
 #include <vpmc-ring.h>
 
 #include "disturb.h"
+#include "global.h"
 #include "inherit.h"
 
 #ifndef __i386__
@@ -364,6 +365,27 @@ TEST_F(compat, signals)
 	EXPECT_LE(insns(TURNS) / 10001, signals);
 	EXPECT_EQ(signals, self->set.page->overflows);
 	EXPECT_EQ(0, self->set.page->merged);
+}
+
+TEST(counters_of_cpus)
+{
+	static const struct choice choice[] = {
+		{ EV_INSNS, 0 }, { EV_BRANCHES, 1 }, {}
+	};
+	struct vpmc_global_cpu cpu[GLOBAL_CPUS];
+	int fd = global_open();
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, wait_for_silence());
+	ASSERT_EQ(0, global_program(fd, VPMC_ALL_CPUS, choice));
+	ASSERT_EQ(0, measure(fd, VPMC_IOC_G_START, VPMC_IOC_G_STOP, TURNS));
+	ASSERT_LE(2, global_read(fd, cpu));
+	EXPECT_EQ(insns(TURNS), cpu[0].sum[0]);
+	EXPECT_EQ(branches(TURNS), cpu[0].sum[1]);
+	EXPECT_EQ(0, cpu[1].sum[0]);
+	EXPECT_EQ(0, cpu[1].sum[1]);
+	close(fd);
 }
 
 TEST_HARNESS_MAIN

@@ -4,8 +4,8 @@
  *
  * Copyright (C) 2026 vpmc developers
  *
- * perfctr's requests of ioctl() are not here: there is no /dev/perfctr. Programs
- * call the functions of libperfctr.h.
+ * perfctr's requests of ioctl() are not here: those of the kernel's /dev/perfctr are
+ * others. Programs call the functions of libperfctr.h.
  */
 #ifndef LIBPERFCTR_LINUX_PERFCTR_H
 #define LIBPERFCTR_LINUX_PERFCTR_H
@@ -71,7 +71,7 @@ struct vperfctr_control {
 
 #define VPERFCTR_CONTROL_CLOEXEC	0x01	/* execve() detaches the counters */
 
-/* The global mode's; there is none yet. */
+/* The global mode's: of one CPU each. */
 struct gperfctr_cpu_control {
 	unsigned int cpu;
 	struct perfctr_cpu_control cpu_control;

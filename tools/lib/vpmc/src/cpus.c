@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The counters of processors, by /dev/perfctr.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#define CPUS_FILE	"/dev/perfctr"
+
+struct vpmc_cpus {
+	int fd;
+};
+
+static int cpus_request(const struct vpmc_cpus *cpus, unsigned long request,
+			void *arg)
+{
+	int saved = errno, err = 0;
+
+	if (ioctl(cpus->fd, request, arg) < 0)
+		err = -errno;
+	errno = saved;
+	return err;
+}
+
+static int open_error(struct vpmc_error *error, int err)
+{
+	switch (err) {
+	case -ENOENT:
+	case -ENXIO:
+		return vpmc_error_set(error, -ENOSYS, VPMC_WHY_NO_KERNEL,
+				      CPUS_FILE,
+				      "this kernel has no counters of processors",
+				      "boot a kernel with CONFIG_VPMC_GLOBAL=y");
+	case -EACCES:
+	case -EPERM:
+		return vpmc_error_set(error, -EACCES, VPMC_WHY_NO_ACCESS,
+				      CPUS_FILE,
+				      "only users who may count whole processors by perf may use it",
+				      "be root, or have CAP_PERFMON and the file's permission");
+	}
+	return vpmc_error_system(error, err, CPUS_FILE);
+}
+
+EXPORT int vpmc_cpus_open(struct vpmc_cpus **cpus, struct vpmc_error *error)
+{
+	struct vpmc_cpus *made = malloc(sizeof(*made));
+	int saved = errno, err;
+
+	*cpus = NULL;
+	vpmc_error_none(error);
+	if (!made)
+		return vpmc_error_system(error, -ENOMEM, CPUS_FILE);
+	made->fd = open(CPUS_FILE, O_RDWR | O_CLOEXEC);
+	if (made->fd < 0) {
+		err = -errno;
+		free(made);
+		errno = saved;
+		return open_error(error, err);
+	}
+	*cpus = made;
+	return 0;
+}
+
+EXPORT void vpmc_cpus_close(struct vpmc_cpus *cpus)
+{
+	int saved = errno;
+
+	if (!cpus)
+		return;
+	close(cpus->fd);
+	free(cpus);
+	errno = saved;
+}
+
+/* What CONTROL needs besides the events. */
+struct request {
+	struct vpmc_cpus *cpus;
+	unsigned int cpu, flags, interval_ms;
+};
+
+static int control_request(void *to, struct vpmc_control *control)
+{
+	const struct request *request = to;
+	struct vpmc_global_control set = {
+		.size = offsetof(struct vpmc_global_control,
+				 counter[control->nr_counters]),
+		.flags = request->flags,
+		.cpu = request->cpu,
+		.interval_ms = request->interval_ms,
+		.nr_counters = control->nr_counters,
+	};
+	int err;
+
+	memcpy(set.counter, control->counter,
+	       control->nr_counters * sizeof(*set.counter));
+	err = cpus_request(request->cpus, VPMC_IOC_G_CONTROL, &set);
+	control->bad_counter = set.bad_counter;
+	control->reason = set.reason;
+	return err;
+}
+
+EXPORT int vpmc_cpus_program(struct vpmc_cpus *cpus, unsigned int cpu,
+			     struct vpmc_event *events, unsigned int nr,
+			     unsigned int flags, unsigned int interval_ms,
+			     struct vpmc_error *error)
+{
+	struct request request = {
+		.cpus = cpus,
+		.cpu = cpu,
+		.flags = flags,
+		.interval_ms = interval_ms,
+	};
+	unsigned int i, element = 0;
+	int n;
+
+	if (!events)
+		nr = 0;
+	n = vpmc_program_events(control_request, &request, events, nr, 0, error);
+	for (i = 0; n >= 0 && i < nr; i++)
+		if (!(events[i].flags & VPMC_EVENT_LEFT_OUT))
+			events[i].element = element++;
+	return n;
+}
+
+EXPORT int vpmc_cpus_start(struct vpmc_cpus *cpus)
+{
+	return cpus_request(cpus, VPMC_IOC_G_START, NULL);
+}
+
+EXPORT int vpmc_cpus_stop(struct vpmc_cpus *cpus)
+{
+	return cpus_request(cpus, VPMC_IOC_G_STOP, NULL);
+}
+
+EXPORT int vpmc_cpus_clear(struct vpmc_cpus *cpus)
+{
+	return cpus_request(cpus, VPMC_IOC_G_CLEAR, NULL);
+}
+
+EXPORT int vpmc_cpus_read(const struct vpmc_cpus *cpus, unsigned int first,
+			  struct vpmc_global_cpu *cpu, unsigned int nr)
+{
+	struct vpmc_global_read read = {
+		.size = sizeof(read),
+		.first_cpu = first,
+		.nr_cpus = nr,
+		.element_size = sizeof(*cpu),
+		.elements = (uintptr_t)cpu,
+	};
+	int err = cpus_request(cpus, VPMC_IOC_G_READ, &read);
+
+	return err ? err : (int)read.nr_cpus;
+}

@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * /dev/perfctr: each CPU counts what runs there, to the instruction, and beside
+ * nobody who could read it.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "beside.h"
+#include "disturb.h"
+#include "global.h"
+#include "perf.h"
+
+/* The same twice: if values are not of one moment, these differ. */
+static const struct choice kernel_twice[] = {
+	{ EV_KERNEL_INSNS, 0 }, { EV_KERNEL_INSNS, 1 }, {}
+};
+
+FIXTURE(cpus)
+{
+	int fd;
+	struct vpmc_global_cpu cpu[GLOBAL_CPUS];
+};
+
+FIXTURE_SETUP(cpus)
+{
+	ASSERT_EQ(0, wait_for_fine_timers());
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, wait_for_silence());
+	self->fd = global_open();
+	ASSERT_LE(0, self->fd);
+}
+
+FIXTURE_TEARDOWN(cpus)
+{
+	close(self->fd);
+}
+
+/* From START to STOP: the CPU that runs the loop, and no other one. */
+TEST_F(cpus, loop_on_each_cpu)
+{
+	static const long turns[] = { 1, 1000, 100000 };
+	int cpu, i, j, n = nr_cpus();
+
+	ASSERT_EQ(0, global_program(self->fd, VPMC_ALL_CPUS, two));
+	for (cpu = 0; cpu < n; cpu++) {
+		ASSERT_EQ(0, pin(cpu));
+		for (i = 0; i < ARRAY_SIZE(turns); i++) {
+			ASSERT_EQ(0, global_clear(self->fd));
+			ASSERT_EQ(0, code_measure(self->fd, VPMC_IOC_G_START,
+						  VPMC_IOC_G_STOP, code_loop,
+						  turns[i], 0));
+			ASSERT_EQ(n, global_read(self->fd, self->cpu));
+			for (j = 0; j < n; j++) {
+				EXPECT_EQ(j, self->cpu[j].cpu);
+				EXPECT_EQ(VPMC_CPU_STOPPED, self->cpu[j].state);
+				EXPECT_EQ(2, self->cpu[j].nr_counters);
+				EXPECT_LT(0, self->cpu[j].ticks);
+				EXPECT_EQ(0, wrong_cpu(&self->cpu[j], j == cpu ?
+					code_add(CODE_MEASURE,
+						 CODE_LOOP(turns[i])) :
+					CODE_COUNT(0, 0)));
+			}
+		}
+	}
+}
+
+/* While all count: the same constant for all CPUs and loops. */
+TEST_F(cpus, read_while_counting)
+{
+	uint64_t constant;
+	int cpu;
+
+	ASSERT_EQ(0, global_program(self->fd, VPMC_ALL_CPUS, two));
+	ASSERT_EQ(0, global_start(self->fd));
+	constant = global_sum_of_loop(self->fd, 0, 1) - 2;
+	for (cpu = 0; cpu < nr_cpus(); cpu++) {
+		ASSERT_EQ(0, pin(cpu));
+		EXPECT_EQ(constant, global_sum_of_loop(self->fd, cpu, 1) - 2);
+		EXPECT_EQ(constant, global_sum_of_loop(self->fd, cpu, 77777) -
+				    2 * 77777);
+		EXPECT_EQ(VPMC_CPU_RUNNING, global_state(self->fd, cpu));
+	}
+}
+
+/* Whatever runs: as many as the emulator itself has counted. */
+TEST_F(cpus, sum_is_what_was_executed)
+{
+	uint64_t before[GLOBAL_CPUS];
+	int cpu, n = nr_cpus();
+
+	ASSERT_EQ(0, global_program(self->fd, VPMC_ALL_CPUS, two));
+	ASSERT_EQ(0, global_start(self->fd));
+	ASSERT_EQ(n, global_read(self->fd, self->cpu));
+	for (cpu = 1; cpu < n; cpu++) {
+		before[cpu] = user_total(cpu);
+		ASSERT_NE(~0ULL, before[cpu]);
+		before[cpu] -= self->cpu[cpu].sum[0];
+	}
+	ASSERT_EQ(0, loops_on_others(n, 10000));
+	ASSERT_EQ(n, global_read(self->fd, self->cpu));
+	for (cpu = 1; cpu < n; cpu++) {
+		EXPECT_LE(2 * 10000 * cpu, self->cpu[cpu].sum[0]);
+		EXPECT_EQ(before[cpu] + self->cpu[cpu].sum[0], user_total(cpu));
+	}
+}
+
+/* More than a counter of 24 bits holds, on all CPUs and in both modes. */
+TEST_F(cpus, wraps)
+{
+	const long turns = 20000000;
+	int cpu, n = nr_cpus();
+
+	ASSERT_EQ(0, global_program(self->fd, VPMC_ALL_CPUS, two));
+	ASSERT_EQ(0, pin(1));
+	ASSERT_EQ(0, code_measure(self->fd, VPMC_IOC_G_START, VPMC_IOC_G_STOP,
+				  code_loop, turns, 0));
+	ASSERT_EQ(n, global_read(self->fd, self->cpu));
+	for (cpu = 0; cpu < n; cpu++)
+		EXPECT_EQ(0, wrong_cpu(&self->cpu[cpu], cpu != 1 ?
+				       CODE_COUNT(0, 0) :
+				       code_add(CODE_MEASURE, CODE_LOOP(turns))));
+
+	ASSERT_EQ(0, global_program(self->fd, VPMC_ALL_CPUS, kernel_twice));
+	ASSERT_EQ(0, code_measure(self->fd, VPMC_IOC_G_START, VPMC_IOC_G_STOP,
+				  code_loop, turns, 0));
+	ASSERT_EQ(n, global_read(self->fd, self->cpu));
+	EXPECT_LT(2 * turns, self->cpu[1].sum[0]);
+	for (cpu = 0; cpu < n; cpu++)
+		EXPECT_EQ(self->cpu[cpu].sum[0], self->cpu[cpu].sum[1]);
+}
+
+/* Also counters that go on in the kernel are read and cleared at one moment. */
+TEST_F(cpus, one_moment)
+{
+	int cpu, i, n = nr_cpus();
+
+	ASSERT_EQ(0, global_program(self->fd, VPMC_ALL_CPUS, kernel_twice));
+	ASSERT_EQ(0, global_start(self->fd));
+	for (i = 0; i < 10; i++) {
+		ASSERT_EQ(n, global_read(self->fd, self->cpu));
+		for (cpu = 0; cpu < n; cpu++)
+			EXPECT_EQ(self->cpu[cpu].sum[0], self->cpu[cpu].sum[1]);
+		if (i & 1)
+			ASSERT_EQ(0, global_clear(self->fd));
+		code_syscalls(100, 0);
+	}
+	EXPECT_LT(100 * 4, self->cpu[0].sum[0]);
+	ASSERT_EQ(0, global_stop(self->fd));
+}
+
+/* CLEAR also clears what is in the counters. */
+TEST_F(cpus, cleared_while_counting)
+{
+	const struct vpmc_global_cpu *cpu = &self->cpu[1];
+
+	ASSERT_EQ(0, global_program(self->fd, VPMC_ALL_CPUS, two));
+	ASSERT_EQ(0, global_start(self->fd));
+	EXPECT_EQ(0, loops_on_others(2, 1000));
+	ASSERT_LE(2, global_read(self->fd, self->cpu));
+	EXPECT_LE(2 * 1000, cpu->sum[0]);
+	ASSERT_EQ(0, global_clear(self->fd));
+	ASSERT_LE(2, global_read(self->fd, self->cpu));
+	EXPECT_EQ(VPMC_CPU_RUNNING, cpu->state);
+	EXPECT_EQ(0, wrong_cpu(cpu, CODE_COUNT(0, 0)));
+}
+
+/* Each CPU has its own set or none, and each is replaced alone. */
+TEST_F(cpus, sets_of_their_own)
+{
+	static const struct choice branches[] = { { EV_BRANCHES, 0 }, {} };
+	static const struct choice none[] = { {} };
+	struct vpmc_global_control control;
+
+	ASSERT_EQ(0, pin(1));
+	ASSERT_EQ(0, global_program(self->fd, 0, two));
+	ASSERT_EQ(0, global_program(self->fd, 1, branches));
+	ASSERT_EQ(0, code_measure(self->fd, VPMC_IOC_G_START, VPMC_IOC_G_STOP,
+				  code_loop, 1000, 0));
+	ASSERT_LE(2, global_read(self->fd, self->cpu));
+	EXPECT_EQ(1, self->cpu[1].nr_counters);
+	EXPECT_EQ(code_add(CODE_MEASURE, CODE_LOOP(1000)).branches,
+		  self->cpu[1].sum[0]);
+	EXPECT_EQ(0, self->cpu[1].sum[1]);
+	if (nr_cpus() > 2)
+		EXPECT_EQ(VPMC_CPU_ABSENT, self->cpu[2].state);
+
+	/* While it counts, nothing is replaced; the sums of others stay. */
+	ASSERT_EQ(0, global_start(self->fd));
+	global_init(&control, 0, two);
+	EXPECT_EQ(-EBUSY, global_control(self->fd, &control));
+	EXPECT_EQ(VPMC_REASON_CPU_RUNNING, control.reason);
+	EXPECT_EQ(-EBUSY, global_program(self->fd, VPMC_ALL_CPUS, none));
+	ASSERT_EQ(0, global_stop(self->fd));
+	ASSERT_EQ(0, global_program(self->fd, 0, none));
+	EXPECT_EQ(VPMC_CPU_ABSENT, global_state(self->fd, 0));
+	EXPECT_LT(0, global_sum(self->fd, 1, 0));
+	EXPECT_EQ(VPMC_HOLDER_GLOBAL, pmu_holder(self->fd));
+	ASSERT_EQ(0, global_program(self->fd, 1, none));
+	EXPECT_EQ(VPMC_HOLDER_NONE, pmu_holder(self->fd));
+	EXPECT_EQ(-ENODATA, global_start(self->fd));
+}
+
+/* How often CPUs were interrupted to call a function. */
+static int function_calls(uint64_t *calls)
+{
+	FILE *f = fopen("/proc/interrupts", "r");
+	char line[512], *at;
+	int cpu, found = -1;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		at = strstr(line, "CAL:");
+		if (!at)
+			continue;
+		for (cpu = 0, at += 4; cpu < nr_cpus(); cpu++)
+			calls[cpu] = strtoull(at, &at, 10);
+		found = 0;
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* One interrupt for each other CPU that a request needs, and no further one. */
+TEST_F(cpus, interrupts)
+{
+	uint64_t before[GLOBAL_CPUS], after[GLOBAL_CPUS];
+	int cpu, n = nr_cpus(), step;
+	int want[] = { 1, 0, 1, 1, 1, 0, 0 };
+
+	ASSERT_EQ(0, global_program(self->fd, VPMC_ALL_CPUS, two));
+	for (step = 0; step < ARRAY_SIZE(want); step++) {
+		ASSERT_EQ(0, function_calls(before));
+		switch (step) {
+		case 0:
+		case 1:	/* all count already */
+			ASSERT_EQ(0, global_start(self->fd));
+			break;
+		case 2:
+			ASSERT_EQ(n, global_read(self->fd, self->cpu));
+			break;
+		case 3:
+			ASSERT_EQ(0, global_clear(self->fd));
+			break;
+		case 4:
+		case 5:
+			ASSERT_EQ(0, global_stop(self->fd));
+			break;
+		case 6:	/* none counts */
+			ASSERT_EQ(n, global_read(self->fd, self->cpu));
+			break;
+		}
+		ASSERT_EQ(0, function_calls(after));
+		EXPECT_EQ(before[0], after[0]);
+		for (cpu = 1; cpu < n; cpu++)
+			EXPECT_EQ(want[step], after[cpu] - before[cpu])
+				TH_LOG("step %d, CPU %d", step, cpu);
+	}
+}
+
+/* The timer's samples: nobody is interrupted, and at the end all is there. */
+TEST_F(cpus, interval)
+{
+	struct vpmc_global_control control;
+	uint64_t before[GLOBAL_CPUS], after[GLOBAL_CPUS], at, sum;
+	int cpu, n = nr_cpus();
+
+	global_init(&control, VPMC_ALL_CPUS, two);
+	control.interval_ms = 10;
+	ASSERT_EQ(0, global_control(self->fd, &control));
+	ASSERT_EQ(0, pin(1));
+	ASSERT_EQ(0, global_start(self->fd));
+	code_loop(1000, 0);
+	ASSERT_EQ(n, global_read(self->fd, self->cpu));
+	at = self->cpu[1].sampled_at;
+	EXPECT_LT(0, at);
+	EXPECT_EQ(10, self->cpu[1].interval_ms);
+	ASSERT_EQ(0, pin(0));
+	usleep(40000);
+	ASSERT_EQ(0, function_calls(before));
+	ASSERT_EQ(n, global_read(self->fd, self->cpu));
+	ASSERT_EQ(0, function_calls(after));
+	for (cpu = 1; cpu < n; cpu++)
+		EXPECT_EQ(before[cpu], after[cpu]);
+	/* Every 10 ms, on its own CPU. */
+	EXPECT_LE(at + 20000000, self->cpu[1].sampled_at);
+	EXPECT_LE(2 * 1000, self->cpu[1].sum[0]);
+	sum = self->cpu[1].sum[0];
+	EXPECT_EQ(0, loops_on_others(2, 1000));
+	ASSERT_EQ(0, global_stop(self->fd));
+	ASSERT_EQ(n, global_read(self->fd, self->cpu));
+	EXPECT_LE(sum + 2 * 1000, self->cpu[1].sum[0]);
+	at = self->cpu[1].sampled_at;
+	usleep(30000);
+	ASSERT_EQ(n, global_read(self->fd, self->cpu));
+	EXPECT_EQ(at, self->cpu[1].sampled_at);
+}
+
+/* A CPU that goes keeps its sums, and one that comes counts. */
+TEST_F(cpus, hotplug)
+{
+	struct vpmc_global_control control;
+	uint64_t sum, constant;
+	int interval;
+
+	for (interval = 0; interval <= 10; interval += 10) {
+		global_init(&control, VPMC_ALL_CPUS, two);
+		control.interval_ms = interval;
+		ASSERT_EQ(0, global_control(self->fd, &control));
+		ASSERT_EQ(0, global_start(self->fd));
+		EXPECT_EQ(0, loops_on_others(2, 1000));
+		usleep(30000);
+		sum = global_sum(self->fd, 1, 0);
+		EXPECT_LE(2000, sum);
+		ASSERT_EQ(0, set_cpu_online(1, "0"));
+		EXPECT_EQ(VPMC_CPU_OFFLINE, global_state(self->fd, 1));
+		EXPECT_EQ(sum, global_sum(self->fd, 1, 0));
+		ASSERT_EQ(0, set_cpu_online(1, "1"));
+		EXPECT_EQ(VPMC_CPU_RUNNING, global_state(self->fd, 1));
+		usleep(30000);
+		EXPECT_EQ(sum, global_sum(self->fd, 1, 0));
+		EXPECT_EQ(0, loops_on_others(2, 1000));
+		usleep(30000);
+		EXPECT_LE(sum + 2000, global_sum(self->fd, 1, 0));
+		ASSERT_EQ(0, global_stop(self->fd));
+	}
+	/* Programmed and started while it is away. */
+	ASSERT_EQ(0, set_cpu_online(1, "0"));
+	ASSERT_EQ(0, global_program(self->fd, VPMC_ALL_CPUS, two));
+	ASSERT_EQ(0, global_start(self->fd));
+	EXPECT_EQ(VPMC_CPU_OFFLINE, global_state(self->fd, 1));
+	ASSERT_EQ(0, set_cpu_online(1, "1"));
+	constant = global_sum_of_loop(self->fd, 0, 1) - 2;
+	ASSERT_EQ(0, pin(1));
+	EXPECT_EQ(constant, global_sum_of_loop(self->fd, 1, 5000) - 2 * 5000);
+	/* Stopped while it is away. */
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, set_cpu_online(1, "0"));
+	ASSERT_EQ(0, global_stop(self->fd));
+	ASSERT_EQ(0, set_cpu_online(1, "1"));
+	EXPECT_EQ(VPMC_CPU_STOPPED, global_state(self->fd, 1));
+}
+
+/* CPU 0 suspends the machine. It is watched from CPU 1, which goes and comes. */
+static void suspend(struct __test_metadata *_metadata, int fd,
+		    const char *level)
+{
+	struct vpmc_global_control control;
+	struct vpmc_global_cpu cpu[2];
+	uint64_t sum, total, more, firmware = 0;
+	int turn;
+
+	ASSERT_EQ(0, write_file("/sys/module/suspend/parameters/pm_test_delay",
+				"0"));
+	ASSERT_EQ(0, write_file("/sys/power/pm_test", level));
+	global_init(&control, VPMC_ALL_CPUS, two);
+	control.interval_ms = 10;
+	ASSERT_EQ(0, global_control(fd, &control));
+	ASSERT_EQ(0, pin(1));
+	ASSERT_EQ(0, global_start(fd));
+	EXPECT_EQ(0, child_status(start_loop(0, 1000)));
+	usleep(30000);
+	sum = global_sum(fd, 0, 0);
+	total = user_total(0);
+	EXPECT_LE(2 * 1000, sum);
+	ASSERT_EQ(0, write_file("/sys/power/state", "mem"));
+	ASSERT_EQ(0, pin(1));
+	/* The timers continue; and those who were frozen, with a system call. */
+	for (turn = 0; turn < 2; turn++) {
+		usleep(30000);
+		ASSERT_EQ(2, global_read_some(fd, 0, 2, cpu));
+		EXPECT_EQ(VPMC_CPU_RUNNING, cpu[0].state);
+		EXPECT_EQ(VPMC_CPU_RUNNING, cpu[1].state);
+		more = user_total(0) - total - (cpu[0].sum[0] - sum);
+		/* A few instructions on the way up, if that goes all the way. */
+		if (!turn && !strcmp(level, "none"))
+			firmware = more;
+		EXPECT_GT(100, firmware);
+		EXPECT_EQ(firmware, more);
+		EXPECT_LE(turn * 2 * 1000, cpu[0].sum[0] - sum);
+		EXPECT_GT(1ULL << 40, cpu[0].ticks);
+		EXPECT_GT(1ULL << 40, cpu[1].ticks);
+		EXPECT_EQ(0, child_status(start_loop(0, 1000)));
+	}
+}
+
+TEST_F(cpus, suspend_core)
+{
+	suspend(_metadata, self->fd, "core");
+}
+
+/* Needs somebody who wakes the machine. */
+TEST_F(cpus, suspend_all_the_way)
+{
+	suspend(_metadata, self->fd, "none");
+}
+
+/* With counters that perf has lent both count, on the same CPU. */
+TEST_F(cpus, beside_perf)
+{
+	static const struct choice lent[] = {
+		{ EV_INSNS, 2 }, { EV_BRANCHES, 3 }, {}
+	};
+	struct vpmc_global_control control;
+	uint64_t constant;
+
+	ASSERT_EQ(0, keep_counters("0xc,0x0"));
+	global_init(&control, VPMC_ALL_CPUS, two);
+	EXPECT_EQ(-EBUSY, global_control(self->fd, &control));
+	EXPECT_EQ(VPMC_REASON_LEFT_TO_PERF, control.reason);
+	ASSERT_EQ(0, global_program(self->fd, VPMC_ALL_CPUS, lent));
+	EXPECT_EQ(-EBUSY, keep_counters("all"));
+	ASSERT_EQ(0, global_start(self->fd));
+	constant = global_sum_of_loop(self->fd, 0, 1) - 2;
+	EXPECT_EQ(0, perf_error(1000));
+	EXPECT_EQ(constant, global_sum_of_loop(self->fd, 0, 9999) - 2 * 9999);
+	EXPECT_EQ(0, perf_error(20000000));
+	close(self->fd);
+	EXPECT_EQ(0, keep_counters("all"));
+	self->fd = global_open();
+}
+
+TEST_HARNESS_MAIN

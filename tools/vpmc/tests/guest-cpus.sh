@@ -1,0 +1,77 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck disable=SC2154 # known.numbers
+# stat -a and top: what each processor counts, and who may.
+# shellcheck source=tools/vpmc/tests/guest-lib.sh
+. /add/guest-lib.sh
+
+# on CPU FILE: what its line has
+on() {
+	awk -v cpu="$1" '$1 == cpu { gsub(",", ""); print $2 }' "$2"
+}
+taskset 1 vpmc stat -a -o table -e instructions,branches -- taskset 2 known
+equal "-a: COMMAND's status" 0 $?
+equal "-a: a line for each processor, and the sum" "CPU 0 1 all" "$(awk '{ printf "%s%s", s, $1; s = " " }' table)"
+n=$(on 1 table)
+near=no
+[ "$n" -ge "$KNOWN_ALONE" ] && [ "$n" -lt $((KNOWN_ALONE + 20000)) ] && near=yes
+equal "-a: COMMAND is counted on its processor ($n)" yes $near
+equal "-a: the sum of all" "$(on all table)" $(($(on 0 table) + n))
+# the same instructions by one thread of taskset's, whatever COMMAND does after it
+taskset 1 vpmc stat -a -o other -e instructions,branches -- taskset 2 known
+equal "-a: the same again" "$n" "$(on 1 other)"
+vpmc stat -a -e none -o table true 2>/tmp/err
+equal "-a -e none" "125 vpmc: processors: there is nothing to count; name events by -e, where there is a PMU (vpmc info tells)" \
+	"$? $(cat /tmp/err)"
+vpmc stat -a -o table -- sh -c 'exit 7'
+equal "-a: another status" 7 $?
+
+vpmc top -e instructions -d 0.05 -n 3 >tables
+equal "top: a status" 0 $?
+equal "top: three tables" "3 3" "$(grep -c '^CPU' tables) $(grep -c '^all' tables)"
+taskset 2 sh -c 'while :; do :; done' &
+busy=$!
+vpmc top -e instructions -d 0.2 -n 2 >tables
+kill $busy
+n=$(awk '$1 == 1 { gsub(",", ""); n = $2 } END { print (n > 1000000) ? "many" : n }' tables)
+equal "top: a busy processor" many "$n"
+
+bad "-a and -p" 125 "vpmc: -a: counts whoever runs; leave out -p and -t" vpmc stat -a -p 1
+bad "-a and -r" 125 "vpmc: -a: counts one set once; leave out -r, --split, --metrics, --per-thread, --stopped and --rank" \
+	vpmc stat -a -r 2 true
+bad "-a and -j" 125 "vpmc: -a: prints a table; leave out -j, -x and --format" vpmc stat -a -j true
+bad "--revoke alone" 125 "vpmc: --revoke: is for processors; add -a" vpmc stat --revoke true
+bad "top with a COMMAND" 125 "vpmc: true: vpmc top runs no command; leave it out, or use vpmc stat -a" vpmc top true
+bad "top -d 0" 125 "vpmc: -d 0: not a number from 0.001 to 1000000; give one" vpmc top -d 0
+bad "-a as nobody" 125 "vpmc: /dev/perfctr: only users who may count whole processors by perf may use it; be root, or have CAP_PERFMON and the file's permission" \
+	confined -u vpmc stat -a true
+bad "top as nobody" 125 "vpmc: /dev/perfctr: only users who may count whole processors by perf may use it; be root, or have CAP_PERFMON and the file's permission" \
+	confined -u vpmc top -n 1
+
+# one use at a time
+vpmc top -d 0.05 >/dev/null &
+top=$!
+held() {
+	vpmc info | grep -q "^held by: .*the PMU counts for processors"
+}
+await held
+bad "stat beside top" 125 "vpmc: counting: the PMU counts for processors (/dev/perfctr); end vpmc stat -a or vpmc top" \
+	vpmc stat -e instructions true
+bad "top beside top" 125 "vpmc: counting: the PMU counts for processors (/dev/perfctr); end vpmc stat -a or vpmc top" \
+	vpmc top -e instructions -n 1
+kill $top
+end $top
+equal "top: Ctrl-C and its like end it" 0 $?
+equal "stat after top" "$KNOWN_ALONE" "$(value instructions -e instructions -- known)"
+vpmc stat -e instructions -o /dev/null -- sleep 100 &
+stat=$!
+counts() {
+	vpmc info | grep -q "^held by: .*vpmc has the PMU"
+}
+await counts
+bad "top beside stat" 125 "vpmc: counting: threads have counters; end them, or take the PMU by --revoke" \
+	vpmc top -e instructions -n 1
+vpmc top -e instructions -d 0.05 -n 1 --revoke >tables
+equal "top --revoke" "0 1" "$? $(grep -c '^all' tables)"
+kill $stat
+wait $stat

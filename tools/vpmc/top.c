@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * vpmc top: what each processor does, again and again.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <argp.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "commands.h"
+#include "cpus.h"
+#include "fail.h"
+#include "options.h"
+#include "output.h"
+
+enum { OPTION_REVOKE = 0x100 };
+
+struct top {
+	struct stat_options stat;
+	unsigned int delay_ms;
+	unsigned int rounds;	/* 0: until a signal comes */
+};
+
+static const struct argp_option top_option[] = {
+	{ "event", 'e', "EVENTS", 0, "What to count: a list separated by commas (the usual: instructions, cycles, branches, branch-misses)", 0 },
+	{ "delay", 'd', "SECONDS", 0, "Time from one table to the next one (1)", 0 },
+	{ "rounds", 'n', "N", 0, "Print N tables and end (until Ctrl-C)", 0 },
+	{ "revoke", OPTION_REVOKE, NULL, 0, "Take the PMU from threads that count", 0 },
+	{}
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct top *top = state->input;
+
+	switch (key) {
+	case 'e':
+		top->stat.events = top->stat.events ?
+				   get_text("%s,%s", top->stat.events, arg) :
+				   arg;
+		return 0;
+	case 'd':
+		top->delay_ms = options_milliseconds("-d", arg);
+		return 0;
+	case 'n':
+		top->rounds = options_number("-n", arg, 1, 1000000000);
+		return 0;
+	case OPTION_REVOKE:
+		top->stat.revoke = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		fail(STATUS_OURS, "%s: vpmc top runs no command; leave it out, or use vpmc stat -a",
+		     arg);
+	default:
+		return options_default(key, state);
+	}
+}
+
+static int64_t milliseconds(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
+}
+
+/* Waits until the clock shows @until; false if a signal ends it before that. */
+static bool wait_until(int64_t until)
+{
+	struct pollfd fd = { .fd = signal_fd(), .events = POLLIN };
+
+	for (;;) {
+		int64_t left = until - milliseconds();
+
+		if (left <= 0)
+			return true;
+		if (poll(&fd, 1, left > INT_MAX ? INT_MAX : left) > 0 &&
+		    signal_take(0))
+			return false;
+	}
+}
+
+static void show(const struct vpmc_cpus *cpus, const struct group *group,
+		 const struct top *top)
+{
+	struct cpus_sample now = {}, before = {}, other;
+	bool terminal = isatty(STDOUT_FILENO);
+	int64_t next = milliseconds();
+	unsigned int round = 0;
+
+	do {
+		next += top->delay_ms;
+		if (!wait_until(next))
+			break;
+		cpus_read(cpus, &now);
+		if (terminal)
+			fputs("\033[H\033[J", stdout);
+		else if (round)
+			putchar('\n');
+		cpus_print(stdout, group, &now, &before,
+			   terminal && !getenv("NO_COLOR"));
+		output_finish();
+		other = before;
+		before = now;
+		now = other;
+	} while (++round != top->rounds);
+	free(now.cpu);
+	free(before.cpu);
+}
+
+int top_main(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = top_option,
+		.parser = parse,
+		.doc = "Shows what each processor has counted since the table before, whoever ran there."
+		       "\vNeeds the rights to count whole processors, see vpmc-top(1).",
+	};
+	struct top top = {
+		.stat = { .repeat = 1 },
+		.delay_ms = 1000,
+	};
+	struct vpmc_cpus *cpus;
+	struct plan plan;
+
+	options_parse("vpmc top", &argp, argc, argv, &top);
+	plan_make(&plan, &top.stat);
+	signals_begin();
+	cpus = cpus_open(&plan, top.stat.revoke);
+	cpus_start(cpus);
+	show(cpus, &plan.groups[0], &top);
+	vpmc_cpus_close(cpus);
+	return 0;
+}
