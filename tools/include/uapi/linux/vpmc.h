@@ -267,8 +267,9 @@ struct vpmc_info {
  *		events; 0: never. What it counts beyond that until the processor
  *		reports the overflow is part of the next period. The first
  *		period begins with CONTROL, and another one when CLEAR names the
- *		counter. execve() ends all periods; the counts continue, also
- *		those of a set that an overflow has stopped.
+ *		counter. execve() ends all periods, except with
+ *		VPMC_CONTROL_SAMPLE; the counts continue, also those of a set
+ *		that an overflow has stopped.
  * @reserved:	Zero.
  */
 struct vpmc_counter {
@@ -303,6 +304,9 @@ struct vpmc_counter {
  * unmapped. All sets inherited from this set are unlinked, too, even if the
  * thread that CONTROL was for has ended before. Sets that were programmed again
  * since then are not. The next CONTROL sets or clears the flag.
+ *
+ * SAMPLE: see &struct vpmc_sample_head. It needs a counter with a period,
+ * REARM, @ring_records and @ring_watermark, and excludes a signal.
  */
 #define VPMC_CONTROL_NEW	(1U << 0)  /* fail if a set is programmed already */
 #define VPMC_CONTROL_STOPPED	(1U << 1)  /* do not start counting */
@@ -313,6 +317,7 @@ struct vpmc_counter {
 #define VPMC_CONTROL_PRESERVE	(1U << 6)
 #define VPMC_CONTROL_REARM	(1U << 7)  /* continue after an overflow */
 #define VPMC_CONTROL_UNLINK_ON_CLOSE (1U << 8) /* the set ends with the descriptor */
+#define VPMC_CONTROL_SAMPLE	(1U << 9)  /* READ_SAMPLES reads the family's overflows */
 
 /**
  * enum vpmc_reason - Why CONTROL was refused
@@ -356,13 +361,15 @@ struct vpmc_counter {
  *				use perf (kernel.perf_event_paranoid).
  * @VPMC_REASON_SIGNAL:		@signal is not a signal that can be sent for an
  *				overflow.
- * @VPMC_REASON_NO_PERIOD:	A signal, REARM or a ring needs a counter with a
- *				period.
+ * @VPMC_REASON_NO_PERIOD:	A signal, REARM, SAMPLE or a ring needs a counter
+ *				with a period.
  * @VPMC_REASON_RING:		@ring_records is not a power of two up to
  *				VPMC_RING_MAX_RECORDS, or @ring_watermark is not
  *				one of the numbers from 1 to @ring_records.
  * @VPMC_REASON_RING_MEMORY:	The ring and other memory pinned for the owner's
- *				process exceed RLIMIT_MEMLOCK.
+ *				process exceed RLIMIT_MEMLOCK; or, with SAMPLE,
+ *				the buffers of all CPUs and other memory locked
+ *				for the caller's user do.
  * @VPMC_REASON_SECURITY:	A security module does not let the caller use
  *				perf (SELinux: perf_event open).
  * @VPMC_REASON_MAPPED:		The set counts the kernel, the caller is not in
@@ -411,7 +418,8 @@ enum vpmc_reason {
  * @flags:	In: VPMC_CONTROL_* bits. READ_CONTROL: in: zero; out: the flags
  *		that still have an effect, VPMC_CONTROL_CLOSE_ON_EXEC,
  *		VPMC_CONTROL_ENABLE_ON_EXEC, VPMC_CONTROL_REARM,
- *		VPMC_CONTROL_UNLINK_ON_CLOSE and the INHERIT flags.
+ *		VPMC_CONTROL_SAMPLE, VPMC_CONTROL_UNLINK_ON_CLOSE and the
+ *		INHERIT flags.
  * @nr_counters: CONTROL: number of elements of @counter; 0 counts run time,
  *		switches and migrations alone. READ_CONTROL: in: the number that
  *		fits into @counter; out: the number in the set.
@@ -425,7 +433,8 @@ enum vpmc_reason {
  *		SIGCHLD, SIGSYS.
  * @ring_records: Number of records that fit into the set's ring, see &struct
  *		vpmc_ring: a power of two up to VPMC_RING_MAX_RECORDS; or 0, for
- *		no ring.
+ *		no ring. With VPMC_CONTROL_SAMPLE, number of samples that fit
+ *		into each CPU's buffer at least.
  * @ring_watermark: Number of unread records that makes poll() report POLLIN,
  *		from 1 to @ring_records; 0 without a ring.
  * @reserved:	Zero.
@@ -547,6 +556,120 @@ struct vpmc_ring {
 	(sizeof(struct vpmc_ring) + (nr_records) *			\
 	 (sizeof(struct vpmc_record) + (nr_counters) * sizeof(__u64)))
 
+/**
+ * enum vpmc_sample_type - Records that VPMC_IOC_READ_SAMPLES returns
+ * @VPMC_SAMPLE_PAD:	Never returned.
+ * @VPMC_SAMPLE_PERIOD:	&struct vpmc_sample: a period has passed.
+ * @VPMC_SAMPLE_MAP:	&struct vpmc_sample_map: what is mapped at the address
+ *			of a sample.
+ *
+ * Further types may be added. A reader skips those that it does not know.
+ */
+enum vpmc_sample_type {
+	VPMC_SAMPLE_PAD		= 0,
+	VPMC_SAMPLE_PERIOD	= 1,
+	VPMC_SAMPLE_MAP		= 2,
+};
+
+/**
+ * struct vpmc_sample_head - The beginning of each record
+ * @type:	enum vpmc_sample_type.
+ * @size:	Bytes of the whole record, a multiple of 8.
+ * @pid:	Process id of the thread, as the caller of CONTROL sees it; 0 if
+ *		it has none in that pid namespace.
+ * @tid:	Thread id, likewise.
+ * @execs:	How often the thread has called execve() since CONTROL, or since
+ *		its birth.
+ * @cpu:	The CPU on which it ran.
+ * @ns:		CLOCK_MONOTONIC.
+ *
+ * CONTROL with VPMC_CONTROL_SAMPLE makes the kernel record the overflows of a
+ * root and of all its heirs in buffers, one for each CPU. The heirs inherit the
+ * periods; each of their first periods begins with their birth. Periods and
+ * buffers survive an execve() that does not unlink the set. The holder of a
+ * descriptor of the root that is open for writing reads all by
+ * VPMC_IOC_READ_SAMPLES, also after the root's owner has ended. The next CONTROL
+ * for the root, and the end of its last descriptor, end the buffers.
+ *
+ * The records of one CPU are in the order in which they were written. Those of
+ * different CPUs are put in order by @ns.
+ */
+struct vpmc_sample_head {
+	__u32	type;
+	__u32	size;
+	__u32	pid;
+	__u32	tid;
+	__u32	execs;
+	__u32	cpu;
+	__aligned_u64	ns;
+};
+
+/**
+ * struct vpmc_sample - A period has passed
+ * @head:	Its beginning.
+ * @mask:	As in &struct vpmc_record.
+ * @periods:	Likewise.
+ * @ip:		Likewise.
+ * @ticks:	Likewise.
+ * @switches:	As in &struct vpmc_page.
+ * @migrations:	Likewise.
+ * @sum:	The thread's sums, as in &struct vpmc_record.
+ */
+struct vpmc_sample {
+	struct vpmc_sample_head head;
+	__u32	mask;
+	__u32	periods;
+	__aligned_u64	ip;
+	__aligned_u64	ticks;
+	__aligned_u64	switches;
+	__aligned_u64	migrations;
+	__aligned_u64	sum[];
+};
+
+/**
+ * struct vpmc_sample_map - What is mapped at the address of a sample
+ * @head:	Its beginning.
+ * @start:	First address of the mapping.
+ * @end:	First address behind it.
+ * @offset:	Where in the file the mapping begins.
+ * @comm:	The thread's name.
+ * @path:	The file, as the thread sees it; or a name such as [vdso]; or
+ *		nothing. NUL terminated, and padded with zeros.
+ *
+ * It follows the first sample of a thread from this mapping, before the thread
+ * executes another instruction in user mode, and holds until the process calls
+ * execve(). A mapping that replaces another one at the same addresses may not
+ * be reported, nor one that only the end of a thread or a full buffer hides.
+ */
+struct vpmc_sample_map {
+	struct vpmc_sample_head head;
+	__aligned_u64	start;
+	__aligned_u64	end;
+	__aligned_u64	offset;
+	char	comm[16];
+	char	path[];
+};
+
+/**
+ * struct vpmc_read_samples - Argument of VPMC_IOC_READ_SAMPLES
+ * @size:	In: bytes of this structure.
+ * @flags:	In: zero.
+ * @buffer:	In: address to which the records are copied.
+ * @bytes:	In: bytes of room at @buffer. Out: bytes of whole records that
+ *		were copied; 0 if there are none.
+ * @lost:	Out: how many samples were not written since CONTROL, because a
+ *		buffer was full.
+ *
+ * A record that was copied is not returned again.
+ */
+struct vpmc_read_samples {
+	__u32	size;
+	__u32	flags;
+	__aligned_u64	buffer;
+	__aligned_u64	bytes;
+	__aligned_u64	lost;
+};
+
 /*
  * &struct vpmc_read.flags: what is added to the root's own values. What a
  * living descendant cleared, or counted before a CONTROL of its own, is
@@ -606,7 +729,9 @@ struct vpmc_read {
  * all sums, run time, switches and migrations. RESUME starts a set that an
  * overflow stopped, and does nothing to any other set: it does not undo another
  * thread's STOP. CONSUME takes the number of the oldest records of the ring
- * that have been read; EINVAL if the ring has fewer.
+ * that have been read; EINVAL if the ring has fewer. READ_SAMPLES needs a root
+ * that was programmed with VPMC_CONTROL_SAMPLE (ENODATA), whose owner may have
+ * ended, and room for one record at least (ENOSPC).
  *
  * START_ALL, STOP_ALL and CLEAR_ALL do to a root what START, STOP and CLEAR do,
  * and then the same to the set of each living descendant. On a set that is not
@@ -621,17 +746,18 @@ struct vpmc_read {
  * one after the other.
  *
  * All but INFO need counters (ENOENT). CONTROL, START, STOP, CLEAR, RESUME,
- * CONSUME, UNLINK and the *_ALL requests need a descriptor that is open for
- * writing (EBADF), and counters that are still attached (ESRCH). Permissions
+ * CONSUME, UNLINK, READ_SAMPLES and the *_ALL requests need a descriptor that is
+ * open for writing (EBADF) and, except READ_SAMPLES, counters that are still
+ * attached (ESRCH). Permissions
  * are checked when the file is opened, and move with the descriptor. Only
  * mmap() and CONTROL check their caller, too.
  *
  * The sums of a set that counts the kernel need a descriptor that may read
  * kernel counts: whoever opened the file was allowed to count the kernel at
  * that moment, or CONTROL has programmed such a set by the descriptor. With any
- * other descriptor READ, read() and mmap() fail with EACCES, whoever owns the
- * set, and whether it is inherited or not; all other operations work as for any
- * set. Such a descriptor cannot map a page either while another thread in that
+ * other descriptor READ, READ_SAMPLES, read() and mmap() fail with EACCES,
+ * whoever owns the set, and whether it is inherited or not; all other operations
+ * work as for any set. Such a descriptor cannot map a page either while another thread in that
  * address space has a set that was inherited or programmed from outside, and
  * counts the kernel.
  *
@@ -645,9 +771,11 @@ struct vpmc_read {
  *
  * poll() reports POLLIN while an overflow has stopped the set. For a set with a
  * ring it reports POLLIN while at least @ring_watermark of &struct vpmc_control
- * records are unread. For a set with VPMC_CONTROL_REARM and without a ring it
- * does so from an overflow until the counters are read, by READ or read(). It
- * reports POLLERR while a set is revoked, and for a descriptor without
+ * records are unread. With VPMC_CONTROL_SAMPLE it does so for the root while
+ * that many samples are unread in one CPU's buffer, or half of the buffer is
+ * full, and beside POLLHUP while any is unread. For a set with
+ * VPMC_CONTROL_REARM alone it does so from an overflow until the counters are
+ * read, by READ or read(). It reports POLLERR while a set is revoked, and for a descriptor without
  * counters. It reports POLLHUP once the counters are detached, because their
  * thread has ended, or because they were unlinked, by execve() or otherwise.
  */
@@ -666,5 +794,6 @@ struct vpmc_read {
 #define VPMC_IOC_START_ALL	_IO(VPMC_IOC_MAGIC, 10)
 #define VPMC_IOC_STOP_ALL	_IO(VPMC_IOC_MAGIC, 11)
 #define VPMC_IOC_CLEAR_ALL	_IO(VPMC_IOC_MAGIC, 12)
+#define VPMC_IOC_READ_SAMPLES	_IO(VPMC_IOC_MAGIC, 13)	/* struct vpmc_read_samples */
 
 #endif /* _UAPI_LINUX_VPMC_H */
