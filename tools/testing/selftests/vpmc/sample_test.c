@@ -424,6 +424,30 @@ TEST_F(sample, is_charged)
 	EXPECT_EQ(0, child_status(pid));
 }
 
+/* Its sums are for those who may count the kernel. */
+TEST(kernel_counts)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		struct samples got;
+		struct set set = { .fd = vpmc_open() };
+		int other;
+
+		control_init(&set.control, VPMC_CONTROL_REARM | VPMC_CONTROL_SAMPLE);
+		control_add_period(&set.control, EV_KERNEL_INSNS, 0, KERNEL_PERIOD);
+		set.control.ring_records = 16;
+		set.control.ring_watermark = 1;
+		if (samples_alloc(&got) || set_control(&set) || become(USER))
+			_exit(1);
+		other = vpmc_open();
+		if (other < 0 || samples_read(other, &got) != -EACCES)
+			_exit(2);
+		_exit(samples_read(set.fd, &got) ? 3 : 0);
+	}
+	EXPECT_EQ(0, child_status(pid));
+}
+
 /*
  * A target that a controller samples from outside, and that becomes another
  * program, as an ordinary user.
