@@ -14,6 +14,7 @@ int list_main(int argc, char **argv);
 int ctl_main(int argc, char **argv);
 int bench_main(int argc, char **argv);
 int graph_main(int argc, char **argv);
+int record_main(int argc, char **argv);
 int report_main(int argc, char **argv);
 int top_main(int argc, char **argv);
 

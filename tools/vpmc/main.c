@@ -22,6 +22,7 @@ static const struct {
 	{ "ctl", ctl_main },
 	{ "bench", bench_main },
 	{ "graph", graph_main },
+	{ "record", record_main },
 	{ "report", report_main },
 	{ "top", top_main },
 };
@@ -33,7 +34,7 @@ static int run_command(int argc, char **argv)
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(argv[0], commands[i].name))
 			return commands[i].run(argc, argv);
-	fail(STATUS_OURS, "%s: no such command; there are stat, info, list, ctl, bench, graph, report and top (vpmc --help)", argv[0]);
+	fail(STATUS_OURS, "%s: no such command; there are stat, info, list, ctl, bench, graph, record, report and top (vpmc --help)", argv[0]);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -48,7 +49,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		state->next = state->argc;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		fail(STATUS_OURS, "COMMAND: there is none; use stat, info, list, ctl, bench, graph, report or top (vpmc --help)");
+		fail(STATUS_OURS, "COMMAND: there is none; use stat, info, list, ctl, bench, graph, record, report or top (vpmc --help)");
 	default:
 		return options_default(key, state);
 	}
@@ -66,7 +67,8 @@ int main(int argc, char **argv)
 		       "  ctl    start, stop, clear or read the counters of a thread\n"
 		       "  bench  what reading counters costs on this machine\n"
 		       "  graph  who calls whom in a program, and what each function takes\n"
-		       "  report what files of several ranks say together, or a graph as a page\n"
+		       "  record samples of a program: where it is each time that an event has come so often\n"
+		       "  report what files of several ranks say together, a graph as a page, or samples by function\n"
 		       "  top    what each processor does\n"
 		       "\vvpmc COMMAND --help tells more; so does man vpmc-COMMAND.",
 	};

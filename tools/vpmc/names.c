@@ -6,16 +6,19 @@
  */
 #include <dlfcn.h>
 #include <elfutils/libdwfl.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fail.h"
 #include "names.h"
 
 struct names {
 	Dwfl *dwfl;
-	char *text;
+	char *text;		/* what it was made of */
+	Dwfl_Module *file;	/* of names_open_file() */
 	struct names *next;
 };
 
@@ -217,5 +220,88 @@ bool names_find(struct names *names, uint64_t address, struct name *name)
 	else
 		name->function = plain(symbol);
 	find_source(module, address, name);
+	return true;
+}
+
+/* NULL if it is no file with names. */
+static Dwfl_Module *report_file(Dwfl *dwfl, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	Dwfl_Module *module = NULL;
+
+	if (fd < 0)
+		return NULL;
+	dwfl_report_begin(dwfl);
+	module = dwfl_report_elf(dwfl, path, path, fd, 0, false);
+	dwfl_report_end(dwfl, NULL, NULL);
+	/* a module has taken the descriptor over */
+	if (!module)
+		close(fd);
+	return module;
+}
+
+struct names *names_open_file(const char *path)
+{
+	static char *debug_path;
+	static const Dwfl_Callbacks callbacks = {
+		.find_elf = dwfl_build_id_find_elf,
+		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.section_address = dwfl_offline_section_address,
+		.debuginfo_path = &debug_path,
+	};
+	struct names *names;
+
+	for (names = all; names; names = names->next)
+		if (!strcmp(names->text, path))
+			return names->file ? names : NULL;
+	names = get_memory(NULL, 1, sizeof(*names));
+	*names = (struct names){ .dwfl = dwfl_begin(&callbacks),
+				 .text = get_text("%s", path), .next = all };
+	if (!names->dwfl)
+		fail(STATUS_OURS, "memory: there is none for names; end other programs");
+	names->file = report_file(names->dwfl, path);
+	all = names;
+	return names->file ? names : NULL;
+}
+
+/* Where a part of a file is when it is loaded; false if it is not. */
+static bool find_address(Dwfl_Module *module, uint64_t offset, uint64_t *address)
+{
+	GElf_Addr bias;
+	Elf *elf = dwfl_module_getelf(module, &bias);
+	size_t nr, i;
+
+	if (!elf || elf_getphdrnum(elf, &nr))
+		return false;
+	for (i = 0; i < nr; i++) {
+		GElf_Phdr header;
+
+		if (!gelf_getphdr(elf, i, &header) || header.p_type != PT_LOAD ||
+		    offset < header.p_offset ||
+		    offset - header.p_offset >= header.p_filesz)
+			continue;
+		*address = offset - header.p_offset + header.p_vaddr + bias;
+		return true;
+	}
+	return false;
+}
+
+bool names_find_offset(struct names *names, uint64_t offset, struct name *name)
+{
+	const char *base = strrchr(names->text, '/'), *symbol;
+	GElf_Off inside = 0;
+	uint64_t address;
+	GElf_Sym sym;
+
+	*name = (struct name){};
+	if (!find_address(names->file, offset, &address))
+		return false;
+	symbol = dwfl_module_addrinfo(names->file, address, &inside, &sym, NULL,
+				      NULL, NULL);
+	name->module = get_text("%s", base ? base + 1 : names->text);
+	name->nameless = !symbol || (sym.st_size && inside >= sym.st_size);
+	name->function = name->nameless ? get_text("[%s]", name->module) :
+					  plain(symbol);
+	find_source(names->file, address, name);
 	return true;
 }

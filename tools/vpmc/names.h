@@ -25,6 +25,15 @@ struct name {
 /* NULL if @maps cannot be read. Equal maps are read once. */
 struct names *names_open(const char *maps);
 
+/* Of one file, by its path; NULL if it has no names. Equal paths are read once. */
+struct names *names_open_file(const char *path);
+
+/*
+ * What is at that place of such a file: any address within a function, not its
+ * beginning alone. False if nothing is.
+ */
+bool names_find_offset(struct names *names, uint64_t offset, struct name *name);
+
 /* False if nothing is mapped there. */
 bool names_find(struct names *names, uint64_t address, struct name *name);
 

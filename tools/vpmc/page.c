@@ -64,6 +64,18 @@ struct page *page_read(const char *file)
 	return page;
 }
 
+struct page *page_of(struct json_object *object)
+{
+	struct page *page = get_memory(NULL, 1, sizeof(*page));
+
+	*page = (struct page){
+		.graph = object,
+		.functions = json_object_object_get(object, "functions"),
+		.whole = first(object, "total"),
+	};
+	return page;
+}
+
 /* Within a script no '<' may stand. */
 static void print_data(FILE *file, const struct page *page)
 {

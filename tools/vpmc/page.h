@@ -7,12 +7,16 @@
 #ifndef PAGE_H
 #define PAGE_H
 
+#include <json-c/json.h>
 #include <stdio.h>
 
 struct page;
 
 /* Fails if @file is not of vpmc graph. */
 struct page *page_read(const char *file);
+
+/* Of samples, which have the same members, as far as a page shows them. */
+struct page *page_of(struct json_object *object);
 
 /* One HTML file that needs no other. */
 void page_print_html(FILE *file, const struct page *page);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * vpmc report: the results of several ranks together, or a graph as a page.
+ * vpmc report: the results of several ranks together, a graph as a page, or samples.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -15,14 +15,16 @@
 #include "merge.h"
 #include "options.h"
 #include "output.h"
+#include "member.h"
 #include "page.h"
+#include "samples.h"
 
-enum { OPTION_HTML = 0x100 };
+enum { OPTION_HTML = 0x100, OPTION_FOLDED };
 
 struct report_options {
 	const char *file;
 	const char *output;
-	bool json, html;
+	bool json, html, folded;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -35,6 +37,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPTION_HTML:
 		options->html = true;
+		return 0;
+	case OPTION_FOLDED:
+		options->folded = true;
 		return 0;
 	case 'o':
 		options->output = arg;
@@ -55,6 +60,8 @@ static void report_ranks(const struct report_options *options)
 	struct merge merge;
 	FILE *file;
 
+	if (options->folded)
+		fail(STATUS_OURS, "--folded: is for what vpmc record has written; leave it out for a directory of ranks");
 	if (options->html)
 		fail(STATUS_OURS, "--html: is for what vpmc graph has written; leave it out for a directory of ranks");
 	merge_read(&merge, options->file);
@@ -73,6 +80,8 @@ static void report_graph(const struct report_options *options)
 
 	if (options->json)
 		fail(STATUS_OURS, "-j: %s is JSON itself; leave out -j", options->file);
+	if (options->folded)
+		fail(STATUS_OURS, "--folded: is for samples; vpmc graph has written BASE.folded");
 	page = page_read(options->file);
 	file = output_open(options->output);
 	if (options->html)
@@ -82,11 +91,34 @@ static void report_graph(const struct report_options *options)
 	output_close(file);
 }
 
+static void report_samples(const struct report_options *options)
+{
+	struct samples samples;
+	FILE *file;
+
+	if (options->json + options->html + options->folded > 1)
+		fail(STATUS_OURS, "-j, --html and --folded: one format is possible at a time; leave out the others");
+	samples_read(&samples, options->file);
+	file = output_open(options->output);
+	if (options->json) {
+		print_object(file, samples_object(&samples));
+		putc('\n', file);
+	} else if (options->html) {
+		page_print_html(file, page_of(samples_object(&samples)));
+	} else if (options->folded) {
+		samples_print_folded(file, &samples);
+	} else {
+		samples_print_text(file, &samples);
+	}
+	output_close(file);
+}
+
 int report_main(int argc, char **argv)
 {
 	static const struct argp_option option[] = {
-		{ "json", 'j', NULL, 0, "Of ranks: one JSON object", 0 },
-		{ "html", OPTION_HTML, NULL, 0, "Of a graph: a page with a table and a flame graph, in one file", 0 },
+		{ "json", 'j', NULL, 0, "Of ranks and samples: one JSON object", 0 },
+		{ "html", OPTION_HTML, NULL, 0, "Of a graph or samples: a page with a table and a flame graph, in one file", 0 },
+		{ "folded", OPTION_FOLDED, NULL, 0, "Of samples: a line for each thread and function, as flame graphs are made of", 0 },
 		{ "output", 'o', "FILE", 0, "The result goes to FILE (standard output)", 0 },
 		{}
 	};
@@ -94,7 +126,7 @@ int report_main(int argc, char **argv)
 		.options = option,
 		.parser = parse,
 		.args_doc = "DIR\nFILE",
-		.doc = "Puts together what vpmc stat --rank -o DIR has written, or tells what is in a FILE of vpmc graph.",
+		.doc = "Puts together what vpmc stat --rank -o DIR has written, or tells what is in a FILE of vpmc graph or vpmc record.",
 	};
 	struct report_options options = { .output = "-" };
 	struct stat status;
@@ -107,6 +139,8 @@ int report_main(int argc, char **argv)
 		     options.file, strerror(errno));
 	if (S_ISDIR(status.st_mode))
 		report_ranks(&options);
+	else if (samples_is_file(options.file))
+		report_samples(&options);
 	else
 		report_graph(&options);
 	return 0;

@@ -25,7 +25,7 @@ _vpmc()
 	_init_completion -n : || return
 	for ((i = 1; i < cword; i++)); do
 		case ${words[i]} in
-		stat | info | list | ctl | bench | graph | report | top)
+		stat | info | list | ctl | bench | graph | record | report | top)
 			command=${words[i]}
 			break
 			;;
@@ -33,7 +33,7 @@ _vpmc()
 	done
 	case $command in
 	'')
-		COMPREPLY=($(compgen -W "stat info list ctl bench graph report top --help --usage --version" -- "$cur"))
+		COMPREPLY=($(compgen -W "stat info list ctl bench graph record report top --help --usage --version" -- "$cur"))
 		return
 		;;
 	stat)
@@ -42,9 +42,12 @@ _vpmc()
 	graph)
 		_vpmc_graph $((i + 1))
 		;;
+	record)
+		_vpmc_record $((i + 1))
+		;;
 	report)
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W "-j -o --json --html --output --help --usage --version" -- "$cur"))
+			COMPREPLY=($(compgen -W "-j -o --json --html --folded --output --help --usage --version" -- "$cur"))
 		else
 			_filedir
 		fi
@@ -124,11 +127,23 @@ _vpmc_stat()
 # _vpmc_graph FIRST: likewise, of graph
 _vpmc_graph()
 {
+	_vpmc_command "$1" "-e -o -- --event --output --help --usage --version"
+}
+
+# _vpmc_record FIRST: likewise, of record
+_vpmc_record()
+{
+	_vpmc_command "$1" "-c -e -o -- --count --event --output --help --usage --version"
+}
+
+# _vpmc_command FIRST OPTIONS: of a command that takes COMMAND, and these options
+_vpmc_command()
+{
 	local i
 
 	for ((i = $1; i < cword; i++)); do
 		case ${words[i]} in
-		-e | -o | --event | --output) i=$((i + 1)) ;;
+		-c | -e | -o | --count | --event | --output) i=$((i + 1)) ;;
 		--)
 			_command_offset $((i + 1))
 			return
@@ -143,9 +158,10 @@ _vpmc_graph()
 	case $prev in
 	-e | --event) _vpmc_events "$cur" ;;
 	-o | --output) _filedir ;;
+	-c | --count) ;;
 	*)
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W "-e -o -- --event --output --help --usage --version" -- "$cur"))
+			COMPREPLY=($(compgen -W "$2" -- "$cur"))
 		else
 			_command_offset "$cword"
 		fi

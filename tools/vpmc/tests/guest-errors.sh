@@ -44,7 +44,7 @@ bad "-r with -p alone" 125 "${V}COMMAND: there is none to be repeated; name one,
 bad "--metrics of nothing" 125 "${V}--metrics: there are no ratios of no events; leave out -e none" vpmc stat -e none --metrics true
 bad "an unknown option" 125 "${V}--none: no such option, or its value is missing or too much; vpmc stat --help lists them" vpmc stat --none true
 bad "an option without its value" 125 "${V}-e: no such option, or its value is missing or too much; vpmc stat --help lists them" vpmc stat -e
-bad "an unknown command" 125 "${V}none: no such command; there are stat, info, list, ctl, bench, graph, report and top (vpmc --help)" vpmc none
+bad "an unknown command" 125 "${V}none: no such command; there are stat, info, list, ctl, bench, graph, record, report and top (vpmc --help)" vpmc none
 bad "info with an argument" 125 "${V}x: vpmc info takes no arguments; leave it out" vpmc info x
 bad "list without a match" 125 "${V}zzz*: no event's name matches it; vpmc list without a pattern lists all" vpmc list 'zzz*'
 bad "ctl without a thread" 125 "${V}-t: there is none; name the thread" vpmc ctl start

@@ -358,7 +358,8 @@ EXPORT int vpmc_map_ring(struct vpmc *v, const struct vpmc_ring **ring)
 	err = vpmc_get_control(v, &control);
 	if (err)
 		return err;
-	if (!control.ring_records)
+	/* samples have no ring that can be mapped */
+	if (!control.ring_records || control.flags & VPMC_CONTROL_SAMPLE)
 		return -ENODATA;
 	size = VPMC_RING_SIZE(control.ring_records, control.nr_counters);
 	at = mmap(NULL, size, PROT_READ, MAP_SHARED, v->fd, page);

@@ -73,7 +73,7 @@ static const struct text reasons[] = {
 		"that signal cannot be had for overflows",
 		"another one, best a real-time signal" },
 	[VPMC_REASON_NO_PERIOD] = { "no-period",
-		"a signal, a ring or going on after overflows needs a period",
+		"a signal, a ring, samples or going on after overflows needs a period",
 		"give a counter a period" },
 	[VPMC_REASON_RING] = { "ring",
 		"the ring's size is no power of two up to 32768, or its watermark is not within it",

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * vpmc record: samples of a program with its threads and children, in a file.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "commands.h"
+#include "fail.h"
+#include "member.h"
+#include "options.h"
+#include "plan.h"
+#include "record-file.h"
+#include "run.h"
+
+#define MOST_RECORDS	4096	/* samples in the kernel's buffer of a CPU */
+#define LEAST_RECORDS	16
+#define ROOM		(1 << 18)
+#define PATIENCE	200	/* milliseconds until the file has what was sampled */
+
+struct record_options {
+	struct stat_options stat;
+	uint64_t period;
+	const char *output;
+};
+
+/* The file that is written. */
+struct target_file {
+	const char *name;
+	int fd;			/* -1: it cannot be written any more */
+	off_t whole;		/* its size up to the last whole record */
+	uint64_t lost;		/* as the file says */
+	bool failed;
+};
+
+/* What is there stays, up to the last whole record. */
+static void give_up(struct target_file *file, int error)
+{
+	note("%s: cannot write it: %s; free some space: what was sampled before is kept",
+	     file->name, strerror(error));
+	(void)!ftruncate(file->fd, file->whole);
+	close(file->fd);
+	file->fd = -1;
+	file->failed = true;
+}
+
+static void put(struct target_file *file, const void *data, size_t size)
+{
+	const char *at = data;
+	size_t left = size;
+	ssize_t n;
+
+	while (left && file->fd >= 0) {
+		n = write(file->fd, at, left);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			give_up(file, n ? errno : ENOSPC);
+			return;
+		}
+		at += n;
+		left -= n;
+	}
+	file->whole += size;
+}
+
+static struct json_object *describe(const struct record_options *options,
+				    const struct group *group)
+{
+	struct json_object *object = json_object_new_object();
+	struct json_object *command = json_object_new_array();
+	struct json_object *events = json_object_new_array();
+	unsigned int i;
+	char **word;
+
+	for (word = options->stat.command; *word; word++)
+		json_object_array_add(command, json_object_new_string(*word));
+	for (i = 0; i < group->nr; i++)
+		if (!left_out(&group->events[i]))
+			json_object_array_add(events, json_object_new_string(
+						group->events[i].text));
+	member(object, "command", command);
+	member(object, "events", events);
+	member_number(object, "period", options->period);
+	return object;
+}
+
+static void put_head(struct target_file *file, const struct record_options *options,
+		     const struct group *group)
+{
+	struct json_object *object = describe(options, group);
+	const char *text = json_object_to_json_string_ext(object,
+			JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+	size_t size = (strlen(text) + 8) & ~7UL;
+	struct record_file *head = get_memory(NULL, 1, sizeof(*head) + size);
+
+	memset(head, 0, sizeof(*head) + size);
+	memcpy(head->magic, RECORD_FILE_MAGIC, sizeof(head->magic));
+	head->version = RECORD_FILE_VERSION;
+	head->text_size = size;
+	memcpy(head + 1, text, strlen(text));
+	put(file, head, sizeof(*head) + size);
+	free(head);
+	json_object_put(object);
+}
+
+static void file_open(struct target_file *file, const char *name)
+{
+	*file = (struct target_file){ .name = name };
+	if (!*name)
+		fail(STATUS_OURS, "-o: the file's name is empty; name a file");
+	file->fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (file->fd < 0)
+		fail(STATUS_OURS, "%s: cannot create it: %s; name another file by -o",
+		     name, strerror(errno));
+}
+
+/* Programs the child's set once more, by its descriptor, with buffers of ours. */
+static void sample(struct vpmc *v, const struct group *group)
+{
+	struct vpmc_control control;
+	unsigned int records;
+	int error = vpmc_get_control(v, &control);
+
+	if (error)
+		fail(STATUS_OURS, "counters: %s; try again", strerror(-error));
+	control.size = sizeof(control);
+	control.flags |= VPMC_CONTROL_STOPPED | VPMC_CONTROL_SAMPLE;
+	for (records = MOST_RECORDS; records >= LEAST_RECORDS; records /= 2) {
+		control.ring_records = records;
+		control.ring_watermark = records / 2;
+		if (!ioctl(vpmc_fd(v), VPMC_IOC_CONTROL, &control))
+			return;
+		if (control.reason != VPMC_REASON_RING_MEMORY)
+			break;
+	}
+	if (control.reason == VPMC_REASON_RING_MEMORY)
+		fail(STATUS_OURS, "samples: need more locked memory than allowed; raise ulimit -l");
+	if (errno == EINVAL && !control.reason)
+		fail(STATUS_OURS, "samples: this kernel does not take them of whole programs; use a newer one");
+	fail(STATUS_OURS, "%s: cannot be sampled: %s; vpmc info tells what is possible",
+	     group->events[0].text, strerror(errno));
+}
+
+/* All samples that wait go to the file, or nowhere. */
+static void drain(struct target_file *file, struct vpmc *v)
+{
+	static char buffer[ROOM] __attribute__((__aligned__(8)));
+	struct vpmc_read_samples read;
+
+	do {
+		read = (struct vpmc_read_samples){
+			.size = sizeof(read), .buffer = (uintptr_t)buffer,
+			.bytes = sizeof(buffer),
+		};
+		if (ioctl(vpmc_fd(v), VPMC_IOC_READ_SAMPLES, &read))
+			return;
+		put(file, buffer, read.bytes);
+		if (read.lost != file->lost) {
+			struct record_lost lost = {
+				.head = { .type = RECORD_LOST, .size = sizeof(lost) },
+				.lost = read.lost,
+			};
+
+			put(file, &lost, sizeof(lost));
+			file->lost = read.lost;
+		}
+	} while (read.bytes);
+}
+
+/* Until COMMAND ends; its status. */
+static int wait_for(struct child *child, struct target_file *file)
+{
+	struct pollfd fds[] = { { .fd = signal_fd(), .events = POLLIN },
+				{ .fd = vpmc_fd(child->v), .events = POLLIN } };
+	int status;
+
+	while (!waitpid(child->pid, &status, WNOHANG)) {
+		poll(fds, 2, PATIENCE);
+		drain(file, child->v);
+		if (fds[0].revents)
+			signal_take(child->pid);
+		if (fds[1].revents & POLLERR)
+			note("samples: end here, because the administrator has taken the counters; try again later");
+		if (fds[1].revents & (POLLERR | POLLHUP))
+			fds[1].fd = -1;
+	}
+	return status;
+}
+
+static void put_end(struct target_file *file, struct vpmc *v, unsigned int nr, int status)
+{
+	size_t size = sizeof(struct record_end) + nr * sizeof(uint64_t);
+	struct record_end *end = get_memory(NULL, 1, size);
+	struct vpmc_read sums;
+
+	if (vpmc_read_sums(v, VPMC_READ_LIVING | VPMC_READ_FINISHED, &sums))
+		sums = (struct vpmc_read){};
+	*end = (struct record_end){
+		.head = { .type = RECORD_END, .size = size },
+		.lost = file->lost, .status = status,
+		.threads = 1 + sums.living + sums.finished, .living = sums.living,
+		.ticks = sums.ticks, .run_ns = sums.ns,
+		.switches = sums.switches, .migrations = sums.migrations,
+	};
+	memcpy(end->sum, sums.sum, nr * sizeof(uint64_t));
+	put(file, end, size);
+	if (sums.living)
+		note("%u threads: live on and are not sampled any more; let COMMAND wait for them",
+		     sums.living);
+	if (file->lost)
+		note("%llu samples: were lost, because they came too fast; use a longer period, or raise ulimit -l",
+		     (unsigned long long)file->lost);
+	free(end);
+}
+
+static int record(const struct record_options *options, struct group *group)
+{
+	unsigned int flags = VPMC_CONTROL_NEW | VPMC_CONTROL_STOPPED |
+			     VPMC_CONTROL_ENABLE_ON_EXEC | VPMC_CONTROL_REARM |
+			     VPMC_CONTROL_INHERIT_THREADS |
+			     VPMC_CONTROL_INHERIT_PROCESSES;
+	unsigned int i, nr = 0;
+	struct target_file file;
+	struct child child;
+	int status;
+
+	for (i = 0; i < group->nr; i++)
+		nr += !left_out(&group->events[i]);
+	signals_begin();
+	child_start(&child, options->stat.command, group, flags);
+	sample(child.v, group);
+	file_open(&file, options->output);
+	put_head(&file, options, group);
+	child_exec(&child, options->stat.command);
+	status = wait_for(&child, &file);
+	drain(&file, child.v);
+	put_end(&file, child.v, nr, status);
+	vpmc_close(child.v);
+	if (file.fd >= 0 && close(file.fd))
+		fail(STATUS_OURS, "%s: cannot write it: %s; free some space",
+		     file.name, strerror(errno));
+	if (file.failed)
+		return STATUS_OURS;
+	return WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) :
+				     WEXITSTATUS(status);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct record_options *options = state->input;
+
+	switch (key) {
+	case 'c':
+		options->period = options_number("-c", arg, 1, INT64_MAX);
+		return 0;
+	case 'e':
+		options->stat.events = options->stat.events ?
+				       get_text("%s,%s", options->stat.events, arg) : arg;
+		return 0;
+	case 'o':
+		options->output = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		/* COMMAND's name; all behind it is COMMAND's */
+		options->stat.command = state->argv + state->next - 1;
+		state->next = state->argc;
+		return 0;
+	default:
+		return options_default(key, state);
+	}
+}
+
+int record_main(int argc, char **argv)
+{
+	static const struct argp_option option[] = {
+		{ "count", 'c', "PERIOD", 0, "A sample each time that the first event has come so often (1000000)", 0 },
+		{ "event", 'e', "EVENTS", 0, "The event that makes samples, and others that are counted beside it (instructions)", 0 },
+		{ "output", 'o', "FILE", 0, "The samples go to FILE (vpmc.record)", 0 },
+		{}
+	};
+	static const struct argp argp = {
+		.options = option,
+		.parser = parse,
+		.args_doc = "[--] COMMAND [ARGUMENT]...",
+		.doc = "Samples COMMAND, its threads and its children: where they are each time that an event has come PERIOD times. vpmc report shows the file."
+		       "\vThe exit status is COMMAND's; 128+N if signal N ended it; 127 if it is not found, 126 if it cannot be executed; 125 if something else failed.",
+	};
+	struct record_options options = {
+		.stat = { .repeat = 1, .inherit = true },
+		.period = 1000000, .output = "vpmc.record",
+	};
+	struct plan plan;
+
+	options_parse("vpmc record", &argp, argc, argv, &options);
+	if (!options.stat.command)
+		fail(STATUS_OURS, "COMMAND: there is none; name one");
+	if (!options.stat.events)
+		options.stat.events = "instructions";
+	plan_make(&plan, &options.stat);
+	if (!plan.groups[0].nr || left_out(&plan.groups[0].events[0]))
+		fail(STATUS_OURS, "-e: its first event makes the samples, and there is none; name one, such as instructions");
+	plan.groups[0].events[0].period = options.period;
+	return record(&options, &plan.groups[0]);
+}

@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reads what vpmc record has written, and finds names for it.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fail.h"
+#include "names.h"
+#include "samples.h"
+
+/* The records of a file, in the order of time. */
+struct records {
+	struct samples *samples;
+	const struct vpmc_sample **sample;
+	size_t nr_samples, room_samples;
+	const struct vpmc_sample_map **map;
+	size_t nr_maps, room_maps;
+	void *places, *functions, *lines;	/* trees of what follows */
+	unsigned int nameless;
+};
+
+/* A place in a file, and what it is. */
+struct place {
+	const char *path;
+	uint64_t offset;
+	unsigned int function, line;
+};
+
+#define NO_LINE		(~0U)
+
+/* A function or line by its name. */
+struct key {
+	const char *first, *second;
+	int line;
+	unsigned int number;
+};
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+	int order = strcmp(x->path, y->path);
+
+	return order ? order : x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+	const struct key *x = a, *y = b;
+	int order = strcmp(x->first, y->first);
+
+	order = order ? order : strcmp(x->second, y->second);
+	return order ? order : x->line < y->line ? -1 : x->line > y->line;
+}
+
+static int compare_samples(const void *a, const void *b)
+{
+	const struct vpmc_sample *x = *(const struct vpmc_sample *const *)a;
+	const struct vpmc_sample *y = *(const struct vpmc_sample *const *)b;
+
+	if (x->head.ns != y->head.ns)
+		return x->head.ns < y->head.ns ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+/* By process and program, and by time within them. */
+static int compare_maps(const void *a, const void *b)
+{
+	const struct vpmc_sample_map *x = *(const struct vpmc_sample_map *const *)a;
+	const struct vpmc_sample_map *y = *(const struct vpmc_sample_map *const *)b;
+
+	if (x->head.pid != y->head.pid)
+		return x->head.pid < y->head.pid ? -1 : 1;
+	if (x->head.execs != y->head.execs)
+		return x->head.execs < y->head.execs ? -1 : 1;
+	return x->head.ns < y->head.ns ? -1 : x->head.ns > y->head.ns;
+}
+
+static void *search(const void *key, void **root,
+		    int (*compare)(const void *, const void *))
+{
+	void *found = tsearch(key, root, compare);
+
+	if (!found)
+		fail(STATUS_OURS, "memory: there is none; end other programs");
+	return *(void **)found;
+}
+
+/* The place of a name in a tree, or a new one with @number; whether it is new. */
+static bool search_key(void **root, const char *first, const char *second, int line,
+		       unsigned int *number)
+{
+	struct key *new = get_memory(NULL, 1, sizeof(*new)), *key;
+
+	*new = (struct key){ first, second, line, *number };
+	key = search(new, root, compare_keys);
+	*number = key->number;
+	if (key == new)
+		return true;
+	free(new);
+	return false;
+}
+
+/* The mapping of a sample: the last one of its program that was reported. */
+static const struct vpmc_sample_map *find_map(const struct records *records,
+					      const struct vpmc_sample *sample)
+{
+	const struct vpmc_sample_map *found = NULL;
+	size_t low = 0, high = records->nr_maps, i;
+
+	while (low < high) {
+		const struct vpmc_sample_map *map;
+		size_t middle = (low + high) / 2;
+
+		map = records->map[middle];
+		if (map->head.pid < sample->head.pid ||
+		    (map->head.pid == sample->head.pid &&
+		     map->head.execs < sample->head.execs))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (i = low; i < records->nr_maps; i++) {
+		const struct vpmc_sample_map *map = records->map[i];
+
+		if (map->head.pid != sample->head.pid ||
+		    map->head.execs != sample->head.execs)
+			break;
+		if (sample->ip < map->start || sample->ip >= map->end)
+			continue;
+		/* one that a thread reported later is of what is there then */
+		if (found && map->head.ns > sample->head.ns)
+			break;
+		found = map;
+	}
+	return found;
+}
+
+static unsigned int find_function(struct records *records, const struct name *name)
+{
+	struct samples *samples = records->samples;
+	unsigned int number = samples->nr_functions;
+
+	if (!search_key(&records->functions, name->module, name->function, 0, &number))
+		return number;
+	samples->function = get_memory(samples->function, number + 1,
+				       sizeof(*samples->function));
+	samples->function[number] = (struct sampled_function){
+		.name = name->function, .module = name->module,
+	};
+	samples->nr_functions++;
+	records->nameless += name->nameless;
+	return number;
+}
+
+static unsigned int find_line(struct records *records, const struct name *name,
+			      unsigned int function)
+{
+	struct samples *samples = records->samples;
+	unsigned int number = samples->nr_lines;
+
+	if (!name->file)
+		return NO_LINE;
+	if (!search_key(&records->lines, name->file, name->function, name->line, &number))
+		return number;
+	samples->line = get_memory(samples->line, number + 1, sizeof(*samples->line));
+	samples->line[number] = (struct sampled_line){
+		.file = name->file, .line = name->line, .function = function,
+	};
+	samples->nr_lines++;
+	return number;
+}
+
+static struct name name_of(const char *path, uint64_t offset)
+{
+	struct names *names = *path == '/' ? names_open_file(path) : NULL;
+	struct name name = {};
+	const char *base = strrchr(path, '/');
+
+	if (names && names_find_offset(names, offset, &name))
+		return name;
+	base = base ? base + 1 : *path ? path : "[anonymous]";
+	return (struct name){
+		.nameless = *path == '/', .module = get_text("%s", base),
+		.function = get_text(*base == '[' ? "%s" : "[%s]", base),
+	};
+}
+
+static const struct place *find_place(struct records *records, const char *path,
+				      uint64_t offset)
+{
+	struct place *new = get_memory(NULL, 1, sizeof(*new)), *place;
+	struct name name;
+
+	*new = (struct place){ .path = path, .offset = offset };
+	place = search(new, &records->places, compare_places);
+	if (place != new) {
+		free(new);
+		return place;
+	}
+	name = name_of(path, offset);
+	place->function = find_function(records, &name);
+	place->line = find_line(records, &name, place->function);
+	return place;
+}
+
+static struct sampled_thread *find_thread(struct samples *samples,
+					  const struct vpmc_sample_head *head)
+{
+	struct sampled_thread *thread = samples->thread;
+	unsigned int i;
+
+	for (i = samples->nr_threads; i--;)
+		if (thread[i].tid == head->tid && thread[i].pid == head->pid)
+			return &thread[i];
+	samples->thread = get_memory(samples->thread, samples->nr_threads + 1,
+				     sizeof(*samples->thread));
+	thread = &samples->thread[samples->nr_threads++];
+	*thread = (struct sampled_thread){ .pid = head->pid, .tid = head->tid };
+	strcpy(thread->name, "?");
+	return thread;
+}
+
+static void add(struct weight *weight, const struct vpmc_sample *sample)
+{
+	weight->samples++;
+	weight->periods += sample->periods;
+}
+
+static void take_sample(struct records *records, const struct vpmc_sample *sample)
+{
+	const struct vpmc_sample_map *map = find_map(records, sample);
+	struct samples *samples = records->samples;
+	struct sampled_thread *thread = find_thread(samples, &sample->head);
+	const struct place *place = find_place(records,
+			map ? map->path : "[unknown]",
+			map && *map->path == '/' ?
+			sample->ip - map->start + map->offset : 0);
+
+	add(&samples->weight, sample);
+	add(&samples->function[place->function].weight, sample);
+	if (place->line != NO_LINE)
+		add(&samples->line[place->line].weight, sample);
+	add(&thread->weight, sample);
+	/* twice as much room each time that it is full */
+	if (!(thread->nr_moments & (thread->nr_moments - 1)))
+		thread->moment = get_memory(thread->moment,
+					    thread->nr_moments ? 2 * thread->nr_moments : 1,
+					    sizeof(*thread->moment));
+	thread->moment[thread->nr_moments++] = (struct moment){
+		.ns = sample->head.ns, .switches = sample->switches,
+		.migrations = sample->migrations, .cpu = sample->head.cpu,
+		.function = place->function, .periods = sample->periods,
+	};
+}
+
+/* A thread has the name that it had last; one without, that of its process. */
+static void name_threads(struct records *records)
+{
+	struct samples *samples = records->samples;
+	unsigned int i;
+	size_t m;
+
+	for (i = 0; i < samples->nr_threads; i++) {
+		struct sampled_thread *thread = &samples->thread[i];
+		bool own = false;
+
+		for (m = 0; m < records->nr_maps; m++) {
+			const struct vpmc_sample_map *map = records->map[m];
+
+			if (map->head.pid != thread->pid ||
+			    (own && map->head.tid != thread->tid))
+				continue;
+			own |= map->head.tid == thread->tid;
+			memcpy(thread->name, map->comm, sizeof(map->comm));
+		}
+	}
+}
+
+/* The line with most of a function's samples stands for it. */
+static void place_functions(struct samples *samples)
+{
+	uint64_t *most = get_memory(NULL, samples->nr_functions, sizeof(*most));
+	unsigned int i;
+
+	memset(most, 0, samples->nr_functions * sizeof(*most));
+	for (i = 0; i < samples->nr_lines; i++) {
+		const struct sampled_line *line = &samples->line[i];
+
+		if (line->weight.periods <= most[line->function])
+			continue;
+		most[line->function] = line->weight.periods;
+		samples->function[line->function].file = line->file;
+		samples->function[line->function].line = line->line;
+	}
+	free(most);
+}
+
+static void *more(void *array, size_t nr, size_t *room, size_t size)
+{
+	if (nr < *room)
+		return array;
+	*room = *room ? 2 * *room : 1024;
+	return get_memory(array, *room, size);
+}
+
+/* Takes one record; false if it is not what it says. */
+static bool take(struct records *records, const struct vpmc_sample_head *head)
+{
+	struct samples *samples = records->samples;
+	size_t sums = samples->nr_events * sizeof(uint64_t);
+	const char *end = (const char *)head + head->size;
+
+	switch (head->type) {
+	case VPMC_SAMPLE_PERIOD:
+		if (head->size != sizeof(struct vpmc_sample) + sums)
+			return false;
+		records->sample = more(records->sample, records->nr_samples,
+				       &records->room_samples, sizeof(*records->sample));
+		records->sample[records->nr_samples++] = (const void *)head;
+		return true;
+	case VPMC_SAMPLE_MAP:
+		if (head->size <= sizeof(struct vpmc_sample_map) || end[-1])
+			return false;
+		records->map = more(records->map, records->nr_maps,
+				    &records->room_maps, sizeof(*records->map));
+		records->map[records->nr_maps++] = (const void *)head;
+		return true;
+	case RECORD_LOST:
+		if (head->size != sizeof(struct record_lost))
+			return false;
+		samples->lost = ((const struct record_lost *)head)->lost;
+		return true;
+	case RECORD_END:
+		if (head->size != sizeof(struct record_end) + sums)
+			return false;
+		samples->end = (const void *)head;
+		samples->lost = samples->end->lost;
+		return true;
+	default:
+		return true;	/* of a later version, to be skipped */
+	}
+}
+
+/* Up to the end, or to what is damaged. */
+static void take_all(struct records *records, const char *data, size_t size)
+{
+	struct samples *samples = records->samples;
+	size_t at = 0;
+
+	while (!samples->end && size - at >= sizeof(struct vpmc_sample_head)) {
+		const struct vpmc_sample_head *head = (const void *)(data + at);
+
+		if (head->size < sizeof(*head) || head->size % 8 ||
+		    head->size > size - at || !take(records, head))
+			break;
+		at += head->size;
+	}
+	if (!samples->end)
+		note("%s: is cut off: vpmc record was ended, or its disk was full; the first %zu samples are there",
+		     samples->file, records->nr_samples);
+}
+
+static char *read_whole(const char *name, size_t *size)
+{
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	struct stat status;
+	char *data;
+	ssize_t n;
+
+	if (fd < 0 || fstat(fd, &status))
+		fail(STATUS_OURS, "%s: cannot be read: %s; name a file of vpmc record",
+		     name, strerror(errno));
+	data = get_memory(NULL, status.st_size, 1);
+	*size = 0;
+	while (*size < (size_t)status.st_size &&
+	       (n = read(fd, data + *size, status.st_size - *size)) > 0)
+		*size += n;
+	close(fd);
+	return data;
+}
+
+bool samples_is_file(const char *file)
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	char magic[sizeof(RECORD_FILE_MAGIC) - 1] = "";
+	bool is = fd >= 0 && read(fd, magic, sizeof(magic)) == sizeof(magic) &&
+		  !memcmp(magic, RECORD_FILE_MAGIC, sizeof(magic));
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+/* The head; returns how long it is. */
+static size_t read_head(struct samples *samples, const char *data, size_t size)
+{
+	const struct record_file *head = (const void *)data;
+	struct json_object *events, *command, *period;
+
+	if (size >= sizeof(*head) && head->version != RECORD_FILE_VERSION)
+		fail(STATUS_OURS, "%s: has the version %u, and this vpmc reads version %d; use the vpmc that wrote it",
+		     samples->file, head->version, RECORD_FILE_VERSION);
+	if (size < sizeof(*head) || !head->text_size || head->text_size % 8 ||
+	    head->text_size > size - sizeof(*head) ||
+	    data[sizeof(*head) + head->text_size - 1])
+		fail(STATUS_OURS, "%s: is cut off before its first sample; run vpmc record again",
+		     samples->file);
+	samples->text = json_tokener_parse(data + sizeof(*head));
+	if (!json_object_object_get_ex(samples->text, "events", &events) ||
+	    !json_object_object_get_ex(samples->text, "command", &command) ||
+	    !json_object_object_get_ex(samples->text, "period", &period) ||
+	    !json_object_is_type(events, json_type_array) ||
+	    !json_object_is_type(command, json_type_array) ||
+	    !json_object_array_length(events) ||
+	    json_object_array_length(events) > VPMC_MAX_COUNTERS)
+		fail(STATUS_OURS, "%s: has a damaged head; run vpmc record again",
+		     samples->file);
+	samples->nr_events = json_object_array_length(events);
+	samples->period = json_object_get_uint64(period);
+	return sizeof(*head) + head->text_size;
+}
+
+void samples_read(struct samples *samples, const char *file)
+{
+	struct records records = { .samples = samples };
+	size_t size, head, i;
+	const char *data;
+
+	*samples = (struct samples){ .file = file };
+	data = read_whole(file, &size);
+	head = read_head(samples, data, size);
+	take_all(&records, data + head, size - head);
+	if (records.nr_samples)
+		qsort(records.sample, records.nr_samples, sizeof(*records.sample),
+		      compare_samples);
+	if (records.nr_maps)
+		qsort(records.map, records.nr_maps, sizeof(*records.map), compare_maps);
+	for (i = 0; i < records.nr_samples; i++)
+		take_sample(&records, records.sample[i]);
+	name_threads(&records);
+	place_functions(samples);
+	if (records.nameless)
+		note("%u files: have samples without a function's name, as in stripped programs; do not strip them, or install their debug symbols",
+		     records.nameless);
+	free(records.sample);
+	free(records.map);
+}

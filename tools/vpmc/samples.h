@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What vpmc record has written, by function, line and thread.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef SAMPLES_H
+#define SAMPLES_H
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "record-file.h"
+
+/* What has a share of the samples. */
+struct weight {
+	uint64_t samples;
+	uint64_t periods;	/* as often as there are periods in the samples */
+};
+
+struct sampled_function {
+	const char *name, *module;
+	const char *file;	/* of the line with most of it, or NULL */
+	int line;
+	struct weight weight;
+};
+
+struct sampled_line {
+	const char *file;
+	int line;
+	unsigned int function;
+	struct weight weight;
+};
+
+/* A moment of a thread. */
+struct moment {
+	uint64_t ns, switches, migrations;
+	uint32_t cpu, function;
+	uint64_t periods;
+};
+
+struct sampled_thread {
+	uint32_t pid, tid;
+	char name[17];
+	struct weight weight;
+	struct moment *moment;
+	size_t nr_moments;
+};
+
+struct samples {
+	const char *file;
+	struct json_object *text;	/* of its head */
+	uint64_t period;
+	unsigned int nr_events;
+	const struct record_end *end;	/* NULL: the file is cut off */
+	uint64_t lost;
+	struct weight weight;		/* of all */
+	struct sampled_function *function;
+	unsigned int nr_functions;
+	struct sampled_line *line;
+	unsigned int nr_lines;
+	struct sampled_thread *thread;
+	unsigned int nr_threads;
+};
+
+/* Is it a file of vpmc record, whatever version? */
+bool samples_is_file(const char *file);
+
+/* Fails if it cannot be read; notes what is missing. */
+void samples_read(struct samples *samples, const char *file);
+
+void samples_print_text(FILE *file, const struct samples *samples);
+void samples_print_folded(FILE *file, const struct samples *samples);
+
+/* As vpmc-samples.schema.json describes it. */
+struct json_object *samples_object(const struct samples *samples);
+
+#endif /* SAMPLES_H */

@@ -1,0 +1,123 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# vpmc record and report: samples of known loops, and what is wrong with files. What
+# they write goes to /out, where check-samples looks at it.
+# shellcheck source=tools/vpmc/tests/guest-lib.sh
+. /add/guest-lib.sh
+# shellcheck source=/dev/null
+. /add/sampled.lines
+export LD_LIBRARY_PATH=/add
+sysctl -qw kernel.vpmc_overflow_rate=1000000000
+V='vpmc: '
+
+# record SCENE TURNS OPTION...: of that scene
+record() {
+	_scene=$1 _turns=$2
+	shift 2
+	vpmc record -o "/out/$_scene.record" "$@" -- sampled "$_scene" "$_turns" >said 2>&1
+}
+# samples FILE FUNCTION: the number of its samples
+samples() {
+	vpmc report "$1" 2>/dev/null | awk -v f="$2" 'NF > 3 && $5 == f && $6 == "sampled" { gsub(",", "", $3); print $3 }'
+}
+# at FILE FUNCTION: the lines of its samples, and how many each has
+at() {
+	vpmc report "$1" 2>/dev/null | awk -v f="$2" '$5 ~ /sampled\.c:/ && $6 == f { sub(".*:", "", $5); print $5 ":" $3 }'
+}
+
+# A loop of K periods has K samples, wherever it begins: here 2, 4 and 6 million.
+for period in 1000 10000 1000000; do
+	record plain 1000000 -c $period
+	equal "a sample each $period: status and messages" "0 " "$? $(cat said)"
+	equal "a sample each $period: one()" $((2000000 / period)) "$(samples /out/plain.record one)"
+	equal "a sample each $period: two()" $((4000000 / period)) "$(samples /out/plain.record two)"
+	equal "a sample each $period: its line" "$LINE_one:$(vpmc report /out/plain.record 2>/dev/null | awk '$5 == "one" && $6 == "sampled" { print $3 }')" \
+		"$(at /out/plain.record one)"
+done
+record threads 1000000 -c 10000 -e instructions,branches
+equal "threads: status and messages" "0 " "$? $(cat said)"
+equal "threads: three()" 1200 "$(samples /out/threads.record three)"
+equal "threads: each thread's" "6000000 6000000" \
+	"$(vpmc report --folded /out/threads.record | awk '/^(first|second)-.*;three / { print $2 }' | xargs)"
+record children 1000000 -c 10000
+equal "children: status and messages" "0 " "$? $(cat said)"
+equal "children: one()" 400 "$(samples /out/children.record one)"
+equal "children: two()" 800 "$(samples /out/children.record two)"
+equal "children: three()" 1200 "$(samples /out/children.record three)"
+record killed 1000000 -c 10000
+equal "a program that is killed: its status" 137 $?
+equal "a program that is killed: one()" 200 "$(samples /out/killed.record one)"
+for scene in plain threads children killed; do
+	vpmc report -j -o /out/$scene.samples /out/$scene.record
+	vpmc report --html -o /out/$scene.html /out/$scene.record
+	equal "$scene: a page" 1 "$(grep -c '<script id="data"' /out/$scene.html)"
+done
+vpmc stat -x , -o csv -e instructions -- sampled plain 1000000
+
+# a program without names
+vpmc record -c 10000 -o stripped.record -- sampled-stripped plain 1000000 >said 2>&1
+vpmc report stripped.record >said 2>&1
+equal "a stripped program: a line says so" \
+	"vpmc: 2 files: have samples without a function's name, as in stripped programs; do not strip them, or install their debug symbols" \
+	"$(grep '^vpmc: [0-9]' said)"
+equal "a stripped program: its samples" 1 "$(grep -c '\[sampled-stripped\] *sampled-stripped$' said)"
+
+# vpmc record is killed: what it has written can be read
+vpmc record -c 100000 -o cut.record -- sampled forever 1000000 >said 2>&1 &
+recorder=$!
+await sh -c '[ "$(stat -c %s cut.record)" -gt 20000 ]'
+kill -9 $recorder
+wait $recorder
+kill -9 "$(pidof sampled)"
+vpmc report cut.record >said 2>&1
+equal "vpmc record is killed: status of report" 0 $?
+equal "vpmc record is killed: a line says so" 1 \
+	"$(grep -c '^vpmc: cut.record: is cut off: vpmc record was ended, or its disk was full; the first [0-9]* samples are there$' said)"
+
+# a file that is cut off anywhere
+size=$(stat -c %s /out/children.record)
+head -c $((size / 2 + 4)) /out/children.record >half.record
+vpmc report half.record >said 2>&1
+equal "a file that is cut off: status of report" 0 $?
+equal "a file that is cut off: what is there" 1 "$(grep -c 'one *sampled$' said)"
+head -c 40 /out/plain.record >short.record
+bad "a file without samples" 125 "${V}short.record: is cut off before its first sample; run vpmc record again" vpmc report short.record
+head -c 8 /out/plain.record >short.record
+bad "a file of 8 bytes" 125 "${V}short.record: is cut off before its first sample; run vpmc record again" vpmc report short.record
+{ head -c 8 /out/plain.record && printf '\002\000\000\000' && tail -c +13 /out/plain.record; } >later.record
+bad "a file of another version" 125 "${V}later.record: has the version 2, and this vpmc reads version 1; use the vpmc that wrote it" \
+	vpmc report later.record
+echo nothing >nothing.record
+begins "a file of something else" 125 "${V}nothing.record: " vpmc report nothing.record
+bad "two formats" 125 "${V}-j, --html and --folded: one format is possible at a time; leave out the others" vpmc report -j --html /out/plain.record
+
+# a full disk
+mkdir -p full
+mount -t tmpfs -o size=8k full full
+vpmc record -c 1000 -o full/record -- sampled plain 1000000 >said 2>&1
+equal "a full disk: status and message" \
+	"125 vpmc: full/record: cannot write it: No space left on device; free some space: what was sampled before is kept" "$? $(cat said)"
+vpmc report full/record >said 2>&1
+equal "a full disk: what is kept" 1 "$(grep -c 'is cut off' said)"
+umount full
+
+bad "no COMMAND" 125 "${V}COMMAND: there is none; name one" vpmc record
+bad "-c 0" 125 "${V}-c 0: not a number from 1 to 9223372036854775807; give one" vpmc record -c 0 true
+bad "-e none" 125 "${V}-e: its first event makes the samples, and there is none; name one, such as instructions" vpmc record -e none true
+bad "-o without a name" 125 "${V}-o: the file's name is empty; name a file" vpmc record -o '' true
+begins "a period that is too short" 125 "${V}instructions: the period is shorter than the administrator allows; " vpmc record -c 10 true
+begins "-o in a directory that is not there" 125 "${V}/none/such: cannot create it: " vpmc record -o /none/such true
+begins "a COMMAND that is not there" 127 "${V}nonesuch: no such command; " vpmc record nonesuch
+bad "not enough memory" 125 "${V}samples: need more locked memory than allowed; raise ulimit -l" \
+	confined -u sh -c 'ulimit -l 8; exec vpmc record -o /dev/null true'
+sysctl -qw kernel.vpmc_paranoid=2
+begins "not permitted" 125 "${V}" confined -u vpmc record -o /dev/null true
+sysctl -qw kernel.vpmc_paranoid=-1
+
+# one that does not let vpmc record run: each sample is there or is counted as lost
+taskset 1 vpmc record -c 1000 -o lost.record -- sampled alone 10000000 >said 2>&1
+equal "lost samples: status and message" "0 1" "$? $(grep -c '^vpmc: [0-9]* samples: were lost, because' said)"
+vpmc report lost.record 2>/dev/null | head -n 2 | tr -d , >said
+equal "lost samples: all are counted" "$(awk 'NR == 2 { print int($1 / 1000) }' said)" \
+	"$(awk 'NR == 1 && $9 == "lost" { print $1 + $8 }' said)"
+sysctl -qw kernel.vpmc_overflow_rate=100000

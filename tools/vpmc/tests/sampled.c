@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * usage: sampled SCENE TURNS
+ *
+ * A program for vpmc record: each function's loop executes 2 instructions for each
+ * of its turns, in one line.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <err.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LOOP(n)	__asm__ __volatile__("1: dec %0\n\tjnz 1b" : "+r" (n))
+
+__attribute__((__noinline__)) static void one(unsigned long n)
+{
+	LOOP(n); /* line: one */
+}
+
+__attribute__((__noinline__)) static void two(unsigned long n)
+{
+	LOOP(n); /* line: two */
+}
+
+__attribute__((__noinline__)) static void three(unsigned long n)
+{
+	LOOP(n); /* line: three */
+}
+
+static unsigned long turns;
+
+static void *thread(void *name)
+{
+	pthread_setname_np(pthread_self(), name);
+	three(3 * turns);
+	return NULL;
+}
+
+static void threads(void)
+{
+	pthread_t id[2];
+
+	if (pthread_create(&id[0], NULL, thread, "first") ||
+	    pthread_create(&id[1], NULL, thread, "second"))
+		errx(1, "pthread_create");
+	pthread_join(id[0], NULL);
+	pthread_join(id[1], NULL);
+}
+
+/* A child that ends at once, and one that becomes another program. */
+static void children(char *program, char *number)
+{
+	char *argv[] = { program, "plain", number, NULL };
+
+	if (!fork()) {
+		three(3 * turns);
+		_exit(0);
+	}
+	wait(NULL);
+	if (!fork()) {
+		three(3 * turns);
+		execv(program, argv);
+		_exit(1);
+	}
+	wait(NULL);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 3)
+		errx(2, "usage: sampled SCENE TURNS");
+	turns = strtoul(argv[2], NULL, 0);
+	if (!strcmp(argv[1], "alone") &&
+	    sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 10 }))
+		err(1, "sched_setscheduler");
+	one(turns);
+	two(2 * turns);
+	if (!strcmp(argv[1], "threads"))
+		threads();
+	else if (!strcmp(argv[1], "children"))
+		children("/proc/self/exe", argv[2]);
+	else if (!strcmp(argv[1], "killed"))
+		raise(SIGKILL);
+	else if (!strcmp(argv[1], "forever"))
+		for (;;)
+			one(turns);
+	return 0;
+}
