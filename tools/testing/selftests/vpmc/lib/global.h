@@ -158,18 +158,20 @@ static inline int loops_on_others(int cpus, long n)
 	return wrong;
 }
 
-/* The emulator's own total of what a CPU executed in user mode, or ~0. */
+/* The emulator's own total of instructions of a CPU in user mode, or ~0. */
 static inline uint64_t user_total(int cpu)
 {
-	uint64_t n = ~0ULL;
+	uint64_t cycles, passes, n = ~0ULL;
 	char path[64];
 	int fd;
 
 	sprintf(path, "/dev/cpu/%d/msr", cpu);
 	fd = open(path, O_RDONLY);
-	if (pread64(fd, &n, sizeof(n), PMU_TEST_MSR(PMU_TEST_CYCLES) +
-		    PMU_TEST_MSR_USER) != sizeof(n))
-		n = ~0ULL;
+	if (pread64(fd, &cycles, sizeof(cycles), PMU_TEST_MSR_USER +
+		    PMU_TEST_MSR(PMU_TEST_CYCLES)) == sizeof(cycles) &&
+	    pread64(fd, &passes, sizeof(passes), PMU_TEST_MSR_USER +
+		    PMU_TEST_MSR(PMU_TEST_REP_PASSES)) == sizeof(passes))
+		n = cycles - passes;
 	close(fd);
 	return n;
 }
