@@ -115,15 +115,40 @@ static void put_head(struct target_file *file, const struct record_options *opti
 	json_object_put(object);
 }
 
+static const char *untouched;	/* a file that was opened for a COMMAND that has not begun */
+
+/* One that was there before keeps what it has. */
+static void remove_untouched(void)
+{
+	struct stat status;
+
+	if (untouched && !stat(untouched, &status) && S_ISREG(status.st_mode) &&
+	    !status.st_size)
+		unlink(untouched);
+}
+
 static void file_open(struct target_file *file, const char *name)
 {
 	*file = (struct target_file){ .name = name };
 	if (!*name)
 		fail(STATUS_OURS, "-o: the file's name is empty; name a file");
-	file->fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	file->fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	if (file->fd < 0)
 		fail(STATUS_OURS, "%s: cannot create it: %s; name another file by -o",
 		     name, strerror(errno));
+	untouched = name;
+	atexit(remove_untouched);
+}
+
+/* COMMAND has begun: what was in the file before goes. */
+static void file_begin(struct target_file *file)
+{
+	struct stat status;
+
+	untouched = NULL;
+	if (!fstat(file->fd, &status) && S_ISREG(status.st_mode) &&
+	    ftruncate(file->fd, 0))
+		give_up(file, errno);
 }
 
 /* Programs the child's set once more, by its descriptor, with buffers of ours. */
@@ -242,8 +267,9 @@ static int record(const struct record_options *options, struct group *group)
 	child_start(&child, options->stat.command, group, flags);
 	sample(child.v, group);
 	file_open(&file, options->output);
-	put_head(&file, options, group);
 	child_exec(&child, options->stat.command);
+	file_begin(&file);
+	put_head(&file, options, group);
 	status = wait_for(&child, &file);
 	drain(&file, child.v);
 	put_end(&file, child.v, nr, status);

@@ -107,7 +107,11 @@ bad "-e none" 125 "${V}-e: its first event makes the samples, and there is none;
 bad "-o without a name" 125 "${V}-o: the file's name is empty; name a file" vpmc record -o '' true
 begins "a period that is too short" 125 "${V}instructions: the period is shorter than the administrator allows; " vpmc record -c 10 true
 begins "-o in a directory that is not there" 125 "${V}/none/such: cannot create it: " vpmc record -o /none/such true
-begins "a COMMAND that is not there" 127 "${V}nonesuch: no such command; " vpmc record nonesuch
+echo before >there.record
+begins "a COMMAND that is not there" 127 "${V}nonesuch: no such command; " vpmc record -o there.record nonesuch
+equal "a COMMAND that is not there: the file is as before" before "$(cat there.record)"
+begins "a COMMAND that is not there, and no file" 127 "${V}nonesuch: no such command; " vpmc record nonesuch
+equal "a COMMAND that is not there: no file is left" 1 "$(find vpmc.record 2>&1 | grep -c 'No such file')"
 bad "not enough memory" 125 "${V}samples: need more locked memory than allowed; raise ulimit -l" \
 	confined -u sh -c 'ulimit -l 8; exec vpmc record -o /dev/null true'
 sysctl -qw kernel.vpmc_paranoid=2
