@@ -20,11 +20,14 @@ case $1 in
 off | no-vpmc)
 	bad "stat" 125 "vpmc: $why" vpmc stat true
 	bad "stat of an event" 125 "vpmc: $why" vpmc stat -e instructions true
+	bad "record" 125 "vpmc: $why" vpmc record true
 	bad "stat of no event" 125 "vpmc: $why" vpmc stat -e none true
 	;;
 *)
 	bad "stat of an event" 125 "vpmc: counting: there is no PMU that can be used; give the virtual machine one, or count 'none': run time and switches" \
 		vpmc stat -e instructions true
+	bad "record" 125 "vpmc: counting: there is no PMU that can be used; give the virtual machine one, or count 'none': run time and switches" \
+		vpmc record true
 	equal "stat counts the run time" "run-time switches migrations elapsed threads" \
 		"$(value x -- true >/dev/null; awk -F , 'NR > 1 { printf "%s%s", s, $3; s = " " }' /tmp/csv)"
 	equal "it is not 0" 1 "$(($(field 4 run-time) > 0))"
