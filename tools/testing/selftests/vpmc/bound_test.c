@@ -7,6 +7,7 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include <sys/mount.h>
+#include <sys/stat.h>
 
 #include "vpmc_test.h"
 #include "inherit.h"

@@ -29,6 +29,11 @@ FIXTURE_VARIANT_ADD(suite, selection) {
 	.tests = 10,
 };
 
+FIXTURE_VARIANT_ADD(suite, ring) {
+	.name = "vpmc_ring",
+	.tests = 3,
+};
+
 FIXTURE_VARIANT_ADD(suite, set) {
 	.name = "vpmc_set",
 	.tests = 6,
