@@ -40,7 +40,7 @@ equal "threads: three()" 1200 "$(samples /out/threads.record three)"
 equal "threads: each thread's" "6000000 6000000" \
 	"$(vpmc report --folded /out/threads.record | awk '/^(first|second)-.*;three / { print $2 }' | xargs)"
 record moving 1000000 -c 10000
-equal "threads that move: three()" 3200 "$(samples /out/moving.record three)"
+equal "threads that move: three()" 3201 "$(samples /out/moving.record three)"
 equal "threads that move: their migrations" "first 3 second 4" \
 	"$(vpmc report /out/moving.record 2>/dev/null | awk '$9 == "first" || $9 == "second" { print $9, $8 }' | xargs)"
 record children 1000000 -c 10000

@@ -73,16 +73,30 @@ static void *stays(void *name)
 	return NULL;
 }
 
-/* From CPU 0 on the one moves three times, the other one four times. */
+static void *brief(void *name)
+{
+	pthread_setname_np(pthread_self(), name);
+	three(turns / 200);
+	return NULL;
+}
+
+/*
+ * From CPU 0 on the one moves three times, the other one four times. A third thread
+ * comes afterwards, which ends soon.
+ */
 static void moving(void)
 {
 	cpu_set_t cpus;
+	pthread_t id;
 
 	CPU_ZERO(&cpus);
 	CPU_SET(0, &cpus);
 	if (sched_setaffinity(0, sizeof(cpus), &cpus))
 		err(1, "sched_setaffinity");
 	two_threads(stays);
+	if (pthread_create(&id, NULL, brief, "third"))
+		errx(1, "pthread_create");
+	pthread_join(id, NULL);
 }
 
 /* A child that ends at once, and one that becomes another program. */
