@@ -24,8 +24,8 @@ void page_print_text(FILE *file, const struct page *page);
 
 /*
  * page.html, which has PAGE_DATA where the data goes: what vpmc graph writes, without
- * its trees. With a member "timeline" the page shows switches and migrations, too:
- * see there.
+ * its trees, or samples as vpmc-samples.schema.json describes them. Of these it has
+ * a timeline of the threads, too.
  */
 #define PAGE_DATA	"@DATA@"
 extern const char page_html[];

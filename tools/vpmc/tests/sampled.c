@@ -43,15 +43,60 @@ static void *thread(void *name)
 	return NULL;
 }
 
-static void threads(void)
+static void two_threads(void *(*function)(void *))
 {
 	pthread_t id[2];
 
-	if (pthread_create(&id[0], NULL, thread, "first") ||
-	    pthread_create(&id[1], NULL, thread, "second"))
+	if (pthread_create(&id[0], NULL, function, "first") ||
+	    pthread_create(&id[1], NULL, function, "second"))
 		errx(1, "pthread_create");
 	pthread_join(id[0], NULL);
 	pthread_join(id[1], NULL);
+}
+
+/* On CPU 0 and 1 in turn, with a switch in the middle of each stay. */
+static void *stays(void *name)
+{
+	int cpu = !strcmp(name, "second"), i;
+	cpu_set_t cpus;
+
+	pthread_setname_np(pthread_self(), name);
+	for (i = 0; i < 4; i++, cpu = !cpu) {
+		CPU_ZERO(&cpus);
+		CPU_SET(cpu, &cpus);
+		if (sched_setaffinity(0, sizeof(cpus), &cpus))
+			err(1, "sched_setaffinity");
+		three(turns);
+		usleep(1000);
+		three(turns);
+	}
+	return NULL;
+}
+
+static void *brief(void *name)
+{
+	pthread_setname_np(pthread_self(), name);
+	three(turns / 200);
+	return NULL;
+}
+
+/*
+ * From CPU 0 on the one moves three times, the other one four times. A third thread
+ * comes afterwards, which ends soon.
+ */
+static void moving(void)
+{
+	cpu_set_t cpus;
+	pthread_t id;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(0, &cpus);
+	if (sched_setaffinity(0, sizeof(cpus), &cpus))
+		err(1, "sched_setaffinity");
+	two_threads(stays);
+	if (pthread_create(&id, NULL, brief, "third"))
+		errx(1, "pthread_create");
+	pthread_join(id, NULL);
 }
 
 /* A child that ends at once, and one that becomes another program. */
@@ -83,7 +128,9 @@ int main(int argc, char **argv)
 	one(turns);
 	two(2 * turns);
 	if (!strcmp(argv[1], "threads"))
-		threads();
+		two_threads(thread);
+	else if (!strcmp(argv[1], "moving"))
+		moving();
 	else if (!strcmp(argv[1], "children"))
 		children("/proc/self/exe", argv[2]);
 	else if (!strcmp(argv[1], "killed"))
