@@ -251,9 +251,10 @@ TEST_F(cpus, interrupts)
 		}
 		ASSERT_EQ(0, function_calls(after));
 		EXPECT_EQ(before[0], after[0]);
-		for (cpu = 1; cpu < n; cpu++)
+		for (cpu = 1; cpu < n; cpu++) {
 			EXPECT_EQ(want[step], after[cpu] - before[cpu])
 				TH_LOG("step %d, CPU %d", step, cpu);
+		}
 	}
 }
 
