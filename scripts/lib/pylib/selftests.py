@@ -95,6 +95,32 @@ def _lines(top, name):
             yield match[1], shlex.split(match[2] or ""), match[3]
 
 
+def only(command, wanted):
+    """The command of a guest without the programs that are not wanted."""
+    def loop(match):
+        names = [name for name in match[1].split() if name + "_test" in wanted]
+        return f"for t in {' '.join(names)}; do {match[2]}; done" if names else ":"
+
+    def program(match):
+        return match[0] if match[1] + "_test" in wanted else ":"
+
+    command = re.sub(r"\bfor t in ([^;]*); do ([^;]*/add/\$\{t\}_test\b[^;]*); done", loop, command)
+    return re.sub(r"/add/(\w+)_test\b[^;]*", program, command)
+
+
+def guests_of(top, wanted, names):
+    """As guests() has them, those of the lists that are the first to run a program
+    that is wanted, with these programs alone."""
+    left = list(wanted)
+    for guest, args, command in (guest for name in names for guest in guests(top, name)):
+        here = [program for program in left if program in runs(command)]
+        if here:
+            left = [program for program in left if program not in here]
+            yield guest, args, only(command, here)
+    if left:
+        raise ValueError(f"{','.join(names)}: no guest runs {' '.join(left)}")
+
+
 def weight(args, command):
     """What a guest takes, by its looks: its limit, and the programs that it runs."""
     limit = float(args[args.index("--timeout") + 1]) if "--timeout" in args else 0

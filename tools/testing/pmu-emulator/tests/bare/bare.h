@@ -51,6 +51,7 @@
 #define APIC_LVTPC		0x340
 #define APIC_LVT_TIMER		0x320
 #define APIC_TIMER_INIT		0x380
+#define APIC_TIMER_COUNT	0x390
 #define APIC_TIMER_DIVIDE	0x3e0
 #define APIC_SPURIOUS		0xf0
 #define APIC_EOI		0xb0
@@ -149,6 +150,7 @@ void test_masks(u32 mask);
 void test_no_pmu(void);
 void test_counting(void);
 void test_interrupts(void);
+void test_crystal(bool want);
 void test_init(void);
 void test_cache(void);
 void test_cache_interrupts(void);

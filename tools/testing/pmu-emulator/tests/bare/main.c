@@ -214,5 +214,6 @@ void bare_main(const u32 *multiboot)
 		test_pt();
 	else
 		test_no_pt();
+	test_crystal(option(cmdline, "crystal=", 1));
 	done_testing();
 }
