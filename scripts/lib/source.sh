@@ -93,9 +93,18 @@ patch_list() {
 	sed 's/#.*//' "$1" | awk 'NF { print $1 }'
 }
 
-# tests_of PATCH: the test programs that its text names
-tests_of() {
-	sed -n '/^---$/q; s/^Tests: //p' "$1"
+# tests_from PATCH: "NUMBER NAME" of each test program that its text names: it passes
+# from patch NUMBER on, which is another one if "(from NUMBER)" follows the names
+tests_from() {
+	sed -n '/^---$/q; s/^Tests: //p' "$1" | awk -v own="$(basename "$1" | cut -c1-4)" '{
+		from = own
+		if (match($0, / \(from [0-9]+\)$/)) {
+			from = substr($0, RSTART + 7, RLENGTH - 8)
+			$0 = substr($0, 1, RSTART - 1)
+		}
+		for (i = 1; i <= NF; i++)
+			print from, $i
+	}'
 }
 
 # prefix_tree TREE SERIES PATCHES: TREE becomes the kernel source with another
