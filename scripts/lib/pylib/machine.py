@@ -160,7 +160,7 @@ class Machine:
                         "-L", "/usr/share/seabios", "-L", "/usr/share/qemu",
                         "-nodefaults", "-no-user-config", "-no-reboot",
                         "-display", "none", "-monitor", "none",
-                        "-M", "pc,usb=off", "-accel", "tcg"]
+                        "-M", "pc,usb=off"]
         self.inherit = []
         self.process = None
 

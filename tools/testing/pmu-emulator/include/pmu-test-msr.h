@@ -63,6 +63,19 @@
 #define PMU_TEST_TOTALS         0x4fff5055u
 
 /*
+ * Which machine is this?  CPUID of a made-up leaf, at any CPL: EAX is
+ * PMU_TEST_MACHINE.  Returns PMU_MACHINE_ID in EAX, PMU_MACHINE_* in EBX, the
+ * version of this leaf in ECX and 0 in EDX.  It is there without a PMU, too.
+ * Processors, hypervisors and QEMU without the series return something else in EAX.
+ */
+#define PMU_TEST_MACHINE        0x4fff5056u
+#define PMU_MACHINE_ID          0x56504d43u     /* "VPMC" */
+#define PMU_MACHINE_VERSION     1
+#define PMU_MACHINE_EXACT       (1u << 0)   /* counts exactly, deterministic */
+#define PMU_MACHINE_SILICON     (1u << 1)   /* counts as badly as silicon */
+#define PMU_MACHINE_PARALLEL    (1u << 2)   /* CPUs run at the same time */
+
+/*
  * The trigger: something happens to a vCPU right before it executes a chosen
  * instruction.  CPUID of a made-up leaf, at any CPL: EAX is PMU_TEST_TRIGGER,
  * ECX the command, and RBX, RDX and RSI are its arguments.

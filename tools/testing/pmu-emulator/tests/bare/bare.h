@@ -122,6 +122,8 @@ extern bool want_full;
 extern bool want_pt;
 extern u32 want_no_rdpmc;
 extern bool want_branches;
+extern u32 want_machine;	/* PMU_MACHINE_*, or */
+#define NO_MACHINE	99	/* QEMU without the series */
 extern struct level {		/* a data cache; size 0: there is none */
 	u32 size, ways, line;	/* bytes, number, bytes */
 } want_l1, want_l2;
@@ -137,6 +139,7 @@ void check_eq(const char *name, u64 got, u64 want);
 void done_testing(void);
 
 void test_registers(void);
+void test_machine(void);
 void test_no_rdpmc(void);
 void test_amd(void);
 void test_amd_v2(void);

@@ -8,12 +8,14 @@
  * may be mispredicted; these alone are tested then, and so are ack=1, status bits
  * that are cleared while counters are on, and erratum=1, Nehalem's, masks=N, version 6
  * with these counters, and lesser=1, a second CPU with less. hybrid=1: a processor
- * with two types of core, besides all else.  accesses=N: nothing is
- * tested, and memory is accessed in N turns of a loop.
+ * with two types of core, besides all else.  machine=N: PMU_MACHINE_* bits that CPUID
+ * must show, if not EXACT alone; 99: it is no machine of ours, and nothing else is
+ * tested.  accesses=N: nothing is tested, and memory is accessed in N turns of a loop.
  *
  * Copyright (C) 2026 vpmc developers
  */
 #include "bare.h"
+#include "pmu-test-msr.h"
 
 #define COM1	0x3f8
 
@@ -26,6 +28,7 @@ u32 want_width = 48;
 bool want_full = true;
 bool want_pt;
 bool want_branches;
+u32 want_machine = PMU_MACHINE_EXACT;
 
 static u32 tests;
 
@@ -151,6 +154,7 @@ void bare_main(const u32 *multiboot)
 	want_pt = option(cmdline, "pt=", want_pt);
 	want_no_rdpmc = option(cmdline, "no_rdpmc=", want_no_rdpmc);
 	want_branches = option(cmdline, "branches=", want_branches);
+	want_machine = option(cmdline, "machine=", want_machine);
 	want_l1.size = option(cmdline, "l1_size=", 0);
 	want_l1.ways = option(cmdline, "l1_ways=", 0);
 	want_l1.line = option(cmdline, "l1_line=", 0);
@@ -164,6 +168,11 @@ void bare_main(const u32 *multiboot)
 	lesser = option(cmdline, "lesser=", 0);
 	masks = option(cmdline, "masks=", 0);
 	set_up_interrupts();
+	test_machine();
+	if (want_machine == NO_MACHINE) {
+		done_testing();
+		return;
+	}
 	if (accesses) {
 		access_memory((void *)0x800000, accesses);
 		check("memory was accessed", true);

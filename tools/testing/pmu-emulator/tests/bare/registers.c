@@ -229,6 +229,22 @@ void test_registers(void)
 	test_test_msrs();
 }
 
+/* The leaf that names the machine is there with and without a PMU */
+void test_machine(void)
+{
+	u32 r[4];
+
+	cpuid(PMU_TEST_MACHINE, r);
+	if (want_machine == NO_MACHINE) {
+		check("machine: CPUID does not call it one of ours", r[0] != PMU_MACHINE_ID);
+		return;
+	}
+	check_eq("machine: CPUID calls it one of ours", r[0], PMU_MACHINE_ID);
+	check_eq("machine: what it is like", r[1], want_machine);
+	check_eq("machine: version", r[2], PMU_MACHINE_VERSION);
+	check_eq("machine: EDX is zero", r[3], 0);
+}
+
 /* With pmu=off there is nothing left of it */
 void test_no_pmu(void)
 {
