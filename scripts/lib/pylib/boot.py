@@ -66,10 +66,11 @@ class Boot:
         """The machine; returns where to write the guest's input."""
         m, o = self.machine, self.options
         m.command += ["-cpu", o["cpu"], "-smp", str(o["cpus"]), "-m", str(o["mem"]),
-                      "-icount", "shift=0,sleep=" + ("on" if self.stdin == "tty" else "off"),
                       "-rtc", "base=2024-01-01,clock=vm", "-seed", "1",
                       "-kernel", self.kernel, "-initrd", self.initramfs(),
                       "-append", f"console=ttyS0 panic=-1 nmi_watchdog=0 {o['append']}".strip()]
+        if not o.plain:
+            m.command += ["-icount", "shift=0,sleep=" + ("on" if self.stdin == "tty" else "off")]
         open(self.log, "wb").close()
         if "," in self.log or "," in m.rundir:
             raise Refused(f"{self.log}: the path must not contain a comma")

@@ -154,13 +154,14 @@ class Terminal:
 class Machine:
     """The emulator's command line and process."""
 
-    def __init__(self, emulator, rundir):
+    def __init__(self, emulator, rundir, plain=False):
         self.rundir = rundir
         self.command = ["setpriv", "--pdeathsig", "KILL", emulator,
                         "-L", "/usr/share/seabios", "-L", "/usr/share/qemu",
                         "-nodefaults", "-no-user-config", "-no-reboot",
                         "-display", "none", "-monitor", "none",
-                        "-M", "pc,usb=off", "-accel", "tcg"]
+                        "-M", "pc,usb=off",
+                        "-accel", "tcg,thread=multi" if plain else "tcg"]
         self.inherit = []
         self.process = None
 

@@ -22,8 +22,8 @@ class Options:
 
     def __init__(self, args, usage):
         self.value = {"--cpus": 2, "--mem": 512, "--timeout": None, "--stall": None, "--kernel": None,
-                      "--log": None, "--cpu": "Skylake-Client,pmu=on", "--append": "", "--out": None, "--wake": 0}
-        self.add, self.qemu, self.tty, self.add_kernel = [], [], False, False
+                      "--log": None, "--cpu": None, "--append": "", "--out": None, "--wake": 0}
+        self.add, self.qemu, self.tty, self.add_kernel, self.plain = [], [], False, False, False
         args = list(args)
         seen = set()
         while args and args[0].startswith("-"):
@@ -39,6 +39,9 @@ class Options:
             if name == "--add-kernel" and not equals:
                 self.add_kernel = True
                 continue
+            if name == "--plain" and not equals:
+                self.plain = True
+                continue
             if name not in self.value and name not in ("--add", "--qemu"):
                 raise Refused(f"unknown option {name} (--help lists them)")
             if not equals:
@@ -48,6 +51,8 @@ class Options:
             self._set(name, value, seen)
         if not args:
             raise Refused("no COMMAND given (--help)")
+        if self.value["--cpu"] is None:
+            self.value["--cpu"] = "Skylake-Client" if self.plain else "Skylake-Client,pmu=on"
         self.command = args
 
     def _set(self, name, value, seen):
