@@ -72,10 +72,11 @@ class Watch:
     although the emulator could run: it sleeps, or has used a processor for so
     long. Seconds in which it waits for a processor, or is held, do not count."""
 
-    def __init__(self, pid, monitor, timeout, stall):
+    def __init__(self, pid, monitor, timeout, stall, counted=True):
         self.process = Process(pid)
         self.monitor = monitor
         self.timeout, self.stall = timeout, stall
+        self.counted = counted      # the emulator counts instructions
         self.instructions = 0
         self.used = 0               # processor time at the last look
         self.stalled = 0
@@ -98,7 +99,7 @@ class Watch:
         except (OSError, IndexError):
             return None             # it ends at this moment
         self.monitor.ask()
-        now = self.monitor.instructions
+        now = self.monitor.instructions if self.counted else int(used * RATE)
         if now != self.instructions:
             self.stalled = 0
             beat()

@@ -17,14 +17,15 @@ def number(option, value, least, most):
 
 
 class Options:
+    FLAGS = ("--tty", "--add-kernel", "--parallel", "--plain")
     LIMITS = {"--cpus": (1, 8), "--mem": (64, 65536), "--timeout": (0, 1e9), "--stall": (0, 1e9),
               "--wake": (0, 1000)}
 
     def __init__(self, args, usage):
         self.value = {"--cpus": 2, "--mem": 512, "--timeout": None, "--stall": None, "--kernel": None,
-                      "--log": None, "--cpu": "Skylake-Client,pmu=on", "--append": "", "--out": None, "--wake": 0}
-        self.add, self.qemu, self.tty, self.add_kernel = [], [], False, False
-        self.parallel = False
+                      "--log": None, "--cpu": None, "--append": "", "--out": None, "--wake": 0}
+        self.add, self.qemu = [], []
+        self.tty = self.add_kernel = self.parallel = self.plain = False
         args = list(args)
         seen = set()
         while args and args[0].startswith("-"):
@@ -34,14 +35,8 @@ class Options:
             if name == "--help":
                 print(usage)
                 sys.exit(0)
-            if name == "--tty" and not equals:
-                self.tty = True
-                continue
-            if name == "--parallel" and not equals:
-                self.parallel = True
-                continue
-            if name == "--add-kernel" and not equals:
-                self.add_kernel = True
+            if name in self.FLAGS and not equals:
+                setattr(self, name[2:].replace("-", "_"), True)
                 continue
             if name not in self.value and name not in ("--add", "--qemu"):
                 raise Refused(f"unknown option {name} (--help lists them)")
@@ -52,6 +47,8 @@ class Options:
             self._set(name, value, seen)
         if not args:
             raise Refused("no COMMAND given (--help)")
+        if self.value["--cpu"] is None:
+            self.value["--cpu"] = "Skylake-Client" if self.plain else "Skylake-Client,pmu=on"
         self.command = args
 
     def _set(self, name, value, seen):

@@ -311,4 +311,11 @@ TEST(program_of_the_kernel)
 	EXPECT_EQ(0, write_file(CORE_PATTERN, "core"));
 }
 
+NEEDS(
+	{ "global.program_of_the_kernel", EXACT | DISTURBS | ROOT },
+	{ "global.kernel_mode", PMU | DISTURBS | ROOT },
+	{ "global.*", VPMC | DISTURBS | ROOT },
+	{ "access.*", VPMC | DISTURBS | ROOT },
+);
+
 TEST_HARNESS_MAIN

@@ -388,4 +388,8 @@ TEST_F(amd, v2_left_on)
 	self->set.fd = -1;
 }
 
+NEEDS(
+	{ "*", EXACT | ROOT, "a PMU as AMD makes it", NULL, machine_is_amd },
+);
+
 TEST_HARNESS_MAIN

@@ -70,4 +70,6 @@ TEST(costs)
 	EXPECT_EQ(NULL, strstr(log, "vpmc: no costs"));
 }
 
+NEEDS({ "*", EXACT | ROOT },);
+
 TEST_HARNESS_MAIN

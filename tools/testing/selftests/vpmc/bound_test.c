@@ -407,4 +407,6 @@ TEST_F_TIMEOUT(bound, strangers_come_and_go, 120)
 	EXPECT_EQ(0, stranger.err);
 }
 
+NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+
 TEST_HARNESS_MAIN

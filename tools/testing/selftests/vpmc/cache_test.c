@@ -241,4 +241,6 @@ TEST_F(cache, branches)
 	EXPECT_EQ(N + 1, by_rows(&self->set));
 }
 
+NEEDS({ "*", EXACT },);
+
 TEST_HARNESS_MAIN

@@ -278,4 +278,10 @@ TEST(closed_while_members_fork)
 	}
 }
 
+NEEDS(
+	{ "close.last_descriptor", EXACT },
+	{ "family.*.but_not_what_is_programmed_anew", PMU },
+	{ "*", VPMC },
+);
+
 TEST_HARNESS_MAIN

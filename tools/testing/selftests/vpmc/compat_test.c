@@ -388,4 +388,6 @@ TEST(counters_of_cpus)
 	close(fd);
 }
 
+NEEDS({ "*", EXACT | ROOT },);
+
 TEST_HARNESS_MAIN

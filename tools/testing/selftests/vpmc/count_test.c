@@ -378,4 +378,6 @@ TEST(as_many_loads_on_two_cpus)
 	set_close(&set);
 }
 
+NEEDS({ "*", EXACT },);
+
 TEST_HARNESS_MAIN

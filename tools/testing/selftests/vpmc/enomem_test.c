@@ -446,4 +446,8 @@ TEST_F_TIMEOUT(enomem, exec, 120)
 	EXPECT_LT(0, outcomes[FAILS]);
 }
 
+NEEDS(
+	{ "*", EXACT | DISTURBS | ROOT, "CONFIG_FAULT_INJECTION_DEBUG_FS=y", "/proc/self/make-it-fail" },
+);
+
 TEST_HARNESS_MAIN

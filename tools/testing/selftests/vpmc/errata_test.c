@@ -197,4 +197,6 @@ TEST(status_is_acknowledged)
 	close(msr);
 }
 
+NEEDS({ "*", EXACT | ROOT },);
+
 TEST_HARNESS_MAIN

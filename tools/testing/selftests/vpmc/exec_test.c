@@ -387,4 +387,12 @@ TEST(pid_namespace)
 	EXPECT_EQ(0, child_status(pid));
 }
 
+NEEDS(
+	{ "exec.*", VPMC | DISTURBS | ROOT },
+	{ "global.pid_namespace", VPMC | ROOT },
+	{ "global.exec_flags_exclude_each_other", VPMC },
+	{ "global.attached_while_it_becomes_root", VPMC | ROOT },
+	{ "*", EXACT | ROOT },
+);
+
 TEST_HARNESS_MAIN

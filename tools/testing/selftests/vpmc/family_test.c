@@ -398,4 +398,9 @@ TEST(many)
 	set_close(&root);
 }
 
+NEEDS(
+	{ "family.not_a_root", VPMC },
+	{ "*", EXACT },
+);
+
 TEST_HARNESS_MAIN

@@ -415,4 +415,6 @@ TEST_F(cpus, beside_perf)
 	self->fd = global_open();
 }
 
+NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+
 TEST_HARNESS_MAIN

@@ -193,4 +193,6 @@ TEST(overflow_bits)
 	EXPECT_EQ(0, rdmsr(msr, GLOBAL_STATUS));
 }
 
+NEEDS({ "*", EXACT | ROOT },);
+
 TEST_HARNESS_MAIN

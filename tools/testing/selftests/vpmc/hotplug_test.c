@@ -274,4 +274,11 @@ TEST_F(hotplug, all_cpus)
 	}
 }
 
+NEEDS(
+	{ "hotplug.taken_while_away", EXACT | DISTURBS | ROOT },
+	{ "hotplug.given_back_while_away", EXACT | DISTURBS | ROOT },
+	{ "hotplug.all_cpus", EXACT | DISTURBS | ROOT },
+	{ "*", VPMC | DISTURBS | ROOT | TWO_CPUS },
+);
+
 TEST_HARNESS_MAIN

@@ -240,4 +240,21 @@ TEST(lesser_comes)
 	set_close(&set);
 }
 
+static bool has_gap(void)
+{
+	return machine.gp_mask != (1ULL << machine.nr_gp) - 1;
+}
+
+static bool is_hybrid(void)
+{
+	return machine.features & VPMC_FEATURE_HYBRID;
+}
+
+NEEDS(
+	{ "global.gap", EXACT | ROOT, "counters with gaps between their numbers", NULL, has_gap },
+	{ "global.perf_counts", EXACT | ROOT },
+	{ "global.lesser*", EXACT | DISTURBS | ROOT, "four CPUs", "/sys/devices/system/cpu/cpu3" },
+	{ "*", EXACT | ROOT, "cores of two types", NULL, is_hybrid },
+);
+
 TEST_HARNESS_MAIN

@@ -487,4 +487,11 @@ TEST_F(family, pid_namespace)
 	EXPECT_EQ(0, child_status(pid));
 }
 
+NEEDS(
+	{ "global.orphan", EXACT },
+	{ "family.revoked", EXACT | DISTURBS | ROOT },
+	{ "family.pid_namespace", VPMC | ROOT },
+	{ "*", VPMC },
+);
+
 TEST_HARNESS_MAIN

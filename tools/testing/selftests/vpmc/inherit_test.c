@@ -362,4 +362,6 @@ TEST_F(family, of_threads_and_processes)
 				  code_times(measured(TURNS), 7)));
 }
 
+NEEDS({ "*", EXACT },);
+
 TEST_HARNESS_MAIN

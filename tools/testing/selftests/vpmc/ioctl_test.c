@@ -600,4 +600,17 @@ TEST(order_of_elements)
 	close(fd);
 }
 
+NEEDS(
+	{ "ioctl.unknown_numbers", VPMC },
+	{ "ioctl.argument_that_must_be_zero", VPMC },
+	{ "ioctl.tails", VPMC },
+	{ "ioctl.writes_within_the_size", VPMC },
+	{ "ioctl.pointers", VPMC },
+	{ "ioctl.misaligned", VPMC },
+	{ "ioctl.flags", VPMC },
+	{ "ioctl.reserved_fields", VPMC },
+	{ "ioctl.new_with_a_set", VPMC },
+	{ "*", PMU },
+);
+
 TEST_HARNESS_MAIN

@@ -454,4 +454,6 @@ TEST_F(isolation_helper, sees_the_start)
 	}
 }
 
+NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+
 TEST_HARNESS_MAIN

@@ -424,4 +424,6 @@ TEST(sysfs_by_turns)
 	}
 }
 
+NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+
 TEST_HARNESS_MAIN

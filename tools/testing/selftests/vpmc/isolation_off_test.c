@@ -278,4 +278,6 @@ TEST(unprivileged)
 	EXPECT_EQ(1, read_number(ISOLATION));
 }
 
+NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+
 TEST_HARNESS_MAIN

@@ -257,4 +257,6 @@ TEST(revoked_set_and_perf)
 		EXPECT_TRUE(other_thread_may_rdpmc(stage->index[i]));
 }
 
+NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+
 TEST_HARNESS_MAIN

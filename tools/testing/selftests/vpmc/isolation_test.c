@@ -518,4 +518,6 @@ TEST(own_counters_move)
 	}
 }
 
+NEEDS({ "*", EXACT | ROOT },);
+
 TEST_HARNESS_MAIN

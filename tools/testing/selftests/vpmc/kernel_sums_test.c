@@ -398,4 +398,6 @@ TEST_F(kernel_sums, gives_up_privileges)
 	EXPECT_EQ(0, child_status(late.pid));
 }
 
+NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+
 TEST_HARNESS_MAIN

@@ -231,6 +231,8 @@ static void second_kernel(int argc, char **argv)
 	reboot(LINUX_REBOOT_CMD_RESTART);
 }
 
+NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+
 int main(int argc, char **argv)
 {
 	if (getpid() == 1) {

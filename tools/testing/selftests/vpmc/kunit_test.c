@@ -74,4 +74,8 @@ TEST_F(suite, has_passed)
 	EXPECT_EQ(variant->tests, passed);
 }
 
+NEEDS(
+	{ "*", NOTHING | ROOT, "CONFIG_DEBUG_FS=y", "/sys/kernel/debug" },
+);
+
 TEST_HARNESS_MAIN

@@ -154,4 +154,6 @@ TEST(revoked_where_it_runs)
 	set_close(&set);
 }
 
+NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+
 TEST_HARNESS_MAIN

@@ -427,4 +427,13 @@ TEST_F_TIMEOUT(leak, selections, 120)
 	}
 }
 
+NEEDS(
+	{ "global.killed_child", PMU },
+	{ "global.closed_and_opened_again", EXACT },
+	{ "global.read_while_running", EXACT },
+	{ "global.kernel_counts_of_one_moment", EXACT },
+	{ "global.thread_exit", EXACT },
+	{ "*", VPMC },
+);
+
 TEST_HARNESS_MAIN

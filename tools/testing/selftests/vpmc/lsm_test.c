@@ -255,4 +255,6 @@ TEST_F(open, of_another)
 	EXPECT_EQ(0, child_status(pid));
 }
 
+NEEDS({ "*", VPMC | DISTURBS | ROOT },);
+
 TEST_HARNESS_MAIN

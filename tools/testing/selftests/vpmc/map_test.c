@@ -342,4 +342,11 @@ TEST(programmed_page)
 		ASSERT_EQ(0, ((char *)set.page)[i]);
 }
 
+NEEDS(
+	{ "global.programmed_page", PMU },
+	{ "map.does_not_grow", PMU },
+	{ "map.back_after_madvise*", PMU },
+	{ "*", VPMC },
+);
+
 TEST_HARNESS_MAIN

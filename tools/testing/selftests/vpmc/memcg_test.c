@@ -99,4 +99,8 @@ TEST(sets_are_charged)
 	}
 }
 
+NEEDS(
+	{ "*", STEADY | DISTURBS | ROOT, "CONFIG_MEMCG=y", "/sys/fs/cgroup" },
+);
+
 TEST_HARNESS_MAIN

@@ -608,4 +608,15 @@ TEST(info)
 	EXPECT_GT(sizeof(info.name), strnlen(info.name, sizeof(info.name)));
 }
 
+NEEDS(
+	{ "global.names", PMU },
+	{ "global.after_unlink", PMU },
+	{ "global.thread_of_the_group", EXACT },
+	{ "global.controlled_by_another_thread", EXACT },
+	{ "global.started_asleep", EXACT },
+	{ "global.text", EXACT },
+	{ "global.info", EXACT },
+	{ "*", VPMC },
+);
+
 TEST_HARNESS_MAIN

@@ -228,4 +228,11 @@ TEST_F(output, no_address_in_the_text)
 	EXPECT_EQ(NULL, strstr(text, "ffff"));
 }
 
+NEEDS(
+	{ "output.read", PMU },
+	{ "output.read_control", PMU },
+	{ "output.control", PMU },
+	{ "*", VPMC },
+);
+
 TEST_HARNESS_MAIN

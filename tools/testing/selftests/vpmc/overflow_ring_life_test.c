@@ -557,4 +557,6 @@ TEST_F(overflow_ring_life, not_inherited)
 	EXPECT_EQ(0, child_status(pid));
 }
 
+NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+
 TEST_HARNESS_MAIN

@@ -513,4 +513,6 @@ TEST(numbers_wrap)
 			  (void *)vpmc_ring_record(&r.ring, i));
 }
 
+NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+
 TEST_HARNESS_MAIN

@@ -459,4 +459,9 @@ TEST_F(sysfs, everybody)
 	EXPECT_FALSE(may_rdpmc(0));
 }
 
+NEEDS(
+	{ "sysfs.*", PMU | DISTURBS | ROOT },
+	{ "*", PMU },
+);
+
 TEST_HARNESS_MAIN

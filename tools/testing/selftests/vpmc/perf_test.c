@@ -413,4 +413,6 @@ TEST(registers_given_back)
 	}
 }
 
+NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+
 TEST_HARNESS_MAIN

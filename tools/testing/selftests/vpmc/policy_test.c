@@ -312,4 +312,6 @@ TEST(explicit)
 	EXPECT_EQ(0, write_file(PERF_PARANOID, "2"));
 }
 
+NEEDS({ "*", VPMC | DISTURBS | ROOT },);
+
 TEST_HARNESS_MAIN

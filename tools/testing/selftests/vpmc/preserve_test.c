@@ -243,4 +243,9 @@ TEST_F(preserve, clear_bad_mask)
 	EXPECT_EQ(0, memcmp(&self->before, &read, sizeof(read)));
 }
 
+NEEDS(
+	{ "preserve.control_after_revocation", EXACT | DISTURBS | ROOT },
+	{ "*", EXACT },
+);
+
 TEST_HARNESS_MAIN

@@ -8,7 +8,6 @@
  */
 #include <setjmp.h>
 #include <linux/perf_event.h>
-#define NEEDS_VPMC	false
 #include "vpmc_test.h"
 #include "rdpmc.h"
 
@@ -61,5 +60,16 @@ TEST(grandchild_after_the_parent_unmapped)
 	}
 	EXPECT_EQ(0, child_status(pid));
 }
+
+static bool perf_counts(void)
+{
+	void *page = map_event();
+
+	return page != MAP_FAILED && !munmap(page, PAGE);
+}
+
+NEEDS(
+	{ "*", NOTHING, "a PMU that perf knows", NULL, perf_counts },
+);
 
 TEST_HARNESS_MAIN

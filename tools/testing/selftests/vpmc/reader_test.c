@@ -546,4 +546,6 @@ TEST(ten_million_reads)
 	set_close(&set);
 }
 
+NEEDS({ "*", EXACT },);
+
 TEST_HARNESS_MAIN

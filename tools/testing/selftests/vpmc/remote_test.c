@@ -504,4 +504,12 @@ TEST(pid_namespace)
 	EXPECT_EQ(0, target_end(&t));
 }
 
+NEEDS(
+	{ "remote.poll_reports_exit", VPMC },
+	{ "remote.poll_reports_unlink", VPMC },
+	{ "global.attach_and_exit", VPMC },
+	{ "global.kernel_thread", VPMC | ROOT },
+	{ "*", EXACT | ROOT },
+);
+
 TEST_HARNESS_MAIN

@@ -78,4 +78,8 @@ TEST_F(scope, open)
 	EXPECT_TRUE(opened(&self->sibling, 0));
 }
 
+NEEDS(
+	{ "*", VPMC | DISTURBS | ROOT, "CONFIG_SECURITY_YAMA=y", "/proc/sys/kernel/yama/ptrace_scope" },
+);
+
 TEST_HARNESS_MAIN

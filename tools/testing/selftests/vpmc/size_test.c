@@ -227,4 +227,11 @@ TEST_F(size, control_tells_of_success)
 	EXPECT_EQ(VPMC_REASON_NONE, control.reason);
 }
 
+NEEDS(
+	{ "size.read", PMU },
+	{ "size.control", PMU },
+	{ "size.read_control", PMU },
+	{ "*", VPMC },
+);
+
 TEST_HARNESS_MAIN

@@ -170,4 +170,6 @@ TEST(periods_of_the_kernel)
 	EXPECT_EQ(0, write_file(RATE, "100000"));
 }
 
+NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+
 TEST_HARNESS_MAIN

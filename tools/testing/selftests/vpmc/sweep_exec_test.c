@@ -138,4 +138,6 @@ TEST_F(sweep_exec, unlinked)
 	sweep_all(_metadata, self->s, sweep_step(), wrong_unlinked, self->s);
 }
 
+NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+
 TEST_HARNESS_MAIN

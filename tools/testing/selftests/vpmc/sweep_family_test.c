@@ -393,4 +393,6 @@ TEST_F_TIMEOUT(sweep_family, born_in_start, 120)
 	expect_meanwhile(_metadata, self);
 }
 
+NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+
 TEST_HARNESS_MAIN

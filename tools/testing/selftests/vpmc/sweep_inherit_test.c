@@ -205,4 +205,6 @@ TEST_F(inherit, kill)
 	EXPECT_LT(20, victim->none);
 }
 
+NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+
 TEST_HARNESS_MAIN

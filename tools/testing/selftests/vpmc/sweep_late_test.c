@@ -151,4 +151,6 @@ TEST_F(late, unlink)
 		   code_add(CODE_MEASURE, CODE_LOOP(TURNS)), 0);
 }
 
+NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+
 TEST_HARNESS_MAIN

@@ -124,4 +124,6 @@ TEST_F(moving, clear)
 	sweep_all(_metadata, self->s, sweep_step(), wrong_command, self);
 }
 
+NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+
 TEST_HARNESS_MAIN

@@ -198,4 +198,6 @@ TEST_F(sweep_open, attached_meanwhile)
 	EXPECT_EQ(KILLED_BY(SIGKILL), child_status(scene->pid));
 }
 
+NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+
 TEST_HARNESS_MAIN

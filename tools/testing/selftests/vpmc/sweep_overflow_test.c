@@ -288,4 +288,6 @@ TEST_F(late_overflow, in_time_and_disturbed)
 	EXPECT_EQ(0, write_file(RATE, "100000"));
 }
 
+NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+
 TEST_HARNESS_MAIN

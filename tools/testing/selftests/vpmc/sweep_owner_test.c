@@ -136,4 +136,6 @@ TEST_F(sweep_owner, perf_comes)
 	EXPECT_LT(0, self->perf);
 }
 
+NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+
 TEST_HARNESS_MAIN

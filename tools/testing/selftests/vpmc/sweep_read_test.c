@@ -251,4 +251,6 @@ TEST_F(sweep_read, revoked_at_each_instruction)
 	sweep_loop(_metadata, self);
 }
 
+NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+
 TEST_HARNESS_MAIN

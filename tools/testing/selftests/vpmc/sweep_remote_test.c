@@ -259,4 +259,6 @@ TEST_F(remote, unlink)
 	SWEEP(.nr = VPMC_IOC_UNLINK, .without = ASLEEP, .with = SERVED);
 }
 
+NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+
 TEST_HARNESS_MAIN

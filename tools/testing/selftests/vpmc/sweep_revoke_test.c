@@ -168,4 +168,6 @@ TEST_F(sweep_revoke, and_allowed_at_each_instruction_of_control)
 	sweep_control(_metadata, self);
 }
 
+NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+
 TEST_HARNESS_MAIN

@@ -203,4 +203,6 @@ TEST_F_TIMEOUT(sweep_ring, owner_execs, 120)
 	EXPECT_LT(0, self->pinned);
 }
 
+NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+
 TEST_HARNESS_MAIN

@@ -508,4 +508,6 @@ TEST_F(sweep, exit)
 	sweep_scenario(_metadata, self->s, scenario);
 }
 
+NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+
 TEST_HARNESS_MAIN

@@ -211,4 +211,10 @@ TEST_F(switches, migrations_to_one_like_it)
 	pthread_join(thread, NULL);
 }
 
+NEEDS(
+	{ "switches.no_counter.preemptions", STEADY | ROOT },
+	{ "switches.no_counter.*", VPMC | ROOT },
+	{ "*", EXACT },
+);
+
 TEST_HARNESS_MAIN

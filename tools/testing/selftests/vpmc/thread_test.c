@@ -439,4 +439,6 @@ TEST(rdtsc_forbidden_to_one)
 	EXPECT_EQ(1000 + SIGSEGV, child_status(pid));
 }
 
+NEEDS({ "*", EXACT },);
+
 TEST_HARNESS_MAIN

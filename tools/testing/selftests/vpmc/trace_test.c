@@ -176,4 +176,8 @@ TEST_F(trace, turn_by_turn)
 	}
 }
 
+NEEDS(
+	{ "*", EXACT | ROOT, "Intel PT", "/sys/bus/event_source/devices/intel_pt" },
+);
+
 TEST_HARNESS_MAIN

@@ -131,4 +131,8 @@ TEST_F(tracepoint, overflow)
 	set_close(&set);
 }
 
+NEEDS(
+	{ "*", EXACT | DISTURBS | ROOT, "CONFIG_FTRACE=y", "/sys/kernel/tracing" },
+);
+
 TEST_HARNESS_MAIN

@@ -222,12 +222,25 @@ TEST_F(no_pmu, counter_refused)
 {
 	struct set set = { .fd = self->fd };
 
-	EXPECT_EQ(-ENODEV, set_program(&set, (struct choice[]){
-					     { EV_INSNS, VPMC_ANY }, {} }));
+	control_init(&set.control, VPMC_CONTROL_STOPPED);
+	set.control.nr_counters = 1;
+	set.control.counter[0].evtsel = EV_INSNS;
+	set.control.counter[0].index = VPMC_ANY;
+	EXPECT_EQ(-ENODEV, vpmc_ioctl(self->fd, VPMC_IOC_CONTROL, &set.control));
 	EXPECT_EQ(VPMC_REASON_NO_PMU, set.control.reason);
 	EXPECT_EQ(-ENODATA, vpmc_ioctl(self->fd, VPMC_IOC_START, 0));
 	EXPECT_EQ(0, set_program(&set, none));
 	EXPECT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_START, 0));
 }
+
+static bool has_no_pmu(void)
+{
+	return !machine.nr_gp;
+}
+
+NEEDS(
+	{ "no_pmu.*", VPMC, "a machine without PMU", NULL, has_no_pmu },
+	{ "*", VPMC },
+);
 
 TEST_HARNESS_MAIN

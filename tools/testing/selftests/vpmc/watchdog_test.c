@@ -218,4 +218,6 @@ TEST(perf_is_not_the_watchdog)
 	ASSERT_EQ(0, close(event));
 }
 
+NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+
 TEST_HARNESS_MAIN

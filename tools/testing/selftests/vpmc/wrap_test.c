@@ -169,4 +169,35 @@ TEST_F(wrap, narrow_writes)
 	wraps(_metadata, &self->set, 32, 2);
 }
 
+static bool has_width_24(void)
+{
+	return machine.width == 24;
+}
+
+static bool has_width_32(void)
+{
+	return machine.width == 32;
+}
+
+static bool has_no_tick(void)
+{
+	char cpus[64] = "";
+
+	putback_read("/sys/devices/system/cpu/nohz_full", cpus, sizeof(cpus));
+	return has_width_24() && !strcmp(cpus, "1\n");
+}
+
+static bool writes_narrow(void)
+{
+	return machine.width == 48 &&
+	       !(machine.features & VPMC_FEATURE_FULL_WIDTH);
+}
+
+NEEDS(
+	{ "wrap.width_24_without_tick", EXACT, "counters of 24 bits and nohz_full", NULL, has_no_tick },
+	{ "wrap.width_24*", EXACT, "counters of 24 bits", NULL, has_width_24 },
+	{ "wrap.width_32", EXACT, "counters of 32 bits", NULL, has_width_32 },
+	{ "wrap.narrow_writes", EXACT, "counters that are written with 32 bits", NULL, writes_narrow },
+);
+
 TEST_HARNESS_MAIN

@@ -142,10 +142,10 @@ static inline void image_expect(struct __test_metadata *_metadata,
 {
 	struct code_count before = code_add(CODE_MEASURE_HEAD, CODE_EXEC);
 	struct code_count all = code_add(before, CODE_EXEC_IMAGE);
-	struct code_count want = unlinked ? before : all;
+	struct code_count want = counted_here(unlinked ? before : all);
 	const struct vpmc_read *read = &image->read;
 
-	ASSERT_EQ(2, read->nr_counters);
+	ASSERT_EQ(counters_here(2), read->nr_counters);
 	EXPECT_EQ(want.insns, read->sum[0]);
 	EXPECT_EQ(want.branches, read->sum[1]);
 	EXPECT_EQ(!unlinked, image->mapped);

@@ -61,6 +61,7 @@ static inline int family_wrong(int fd, unsigned int flags, unsigned int living,
 	struct vpmc_read read;
 	int err = family_read(fd, flags, &read);
 
+	count = counted_here(count);
 	if (!err && read.flags == flags && read.living == living &&
 	    read.finished == finished && read.sum[0] == count.insns &&
 	    read.sum[1] == count.branches)

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the tests of a program need. Each program has one table, NEEDS(), and a
+ * test that needs what this machine lacks is skipped with the reason. The plan and
+ * the number of tests are the same on every machine.
+ *
+ *	NEEDS(
+ *		{ "open.*", VPMC },
+ *		{ "*", EXACT, "counters of 24 bits", NULL, has_width_24 },
+ *	);
+ *
+ * The first line whose pattern fits the test's name, as it is printed, counts. A
+ * program without the table does not link; a test without a line is an error.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef NEEDS_H
+#define NEEDS_H
+
+#include <cpuid.h>
+#include <fnmatch.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <pmu-test-msr.h>
+
+#include "../../kselftest_harness.h"
+#include "kind.h"
+#include "putback.h"
+
+enum {
+	NOTHING		= 0,		/* not even vpmc */
+	VPMC		= 1 << 0,	/* CONFIG_VPMC and nothing else */
+	/* A PMU that counts, on any machine: counts within lib/tolerance.h. */
+	PMU		= 1 << 1 | VPMC,
+	/* A clock that counts instructions, and no other load. */
+	STEADY		= 1 << 2 | VPMC,
+	/* The emulator's PMU: equality, sweeps, triggers, totals. */
+	EXACT		= STEADY | PMU,
+	/* Suspend, hotplug, kexec, revoke, sysctls. */
+	DISTURBS	= 1 << 3,
+	ROOT		= 1 << 4,
+	TWO_CPUS	= 1 << 5,
+};
+
+struct need {
+	const char *tests;
+	unsigned int what;
+	/* What else, a file that shows it, or a function. */
+	const char *also;
+	const char *file;
+	bool (*has)(void);
+};
+
+extern const struct need test_needs[];
+
+/* A line may end after its second field. */
+#define NEEDS(...) \
+	_Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"") \
+	const struct need test_needs[] = { __VA_ARGS__ {} }
+
+#define IS_EMULATOR	(1u << 31)
+
+/*
+ * IS_EMULATOR and PMU_MACHINE_* in our emulator, 0 on any other machine. QEMU
+ * without our patches calls itself TCG, too, and answers no signature.
+ */
+static inline unsigned int emulator(void)
+{
+	unsigned int a, b, c, d, name[3];
+
+	__cpuid(0x40000000, a, name[0], name[1], name[2]);
+	if (memcmp(name, "TCGTCGTCGTCG", sizeof(name)))
+		return 0;
+	__cpuid(PMU_TEST_MACHINE, a, b, c, d);
+	return a == PMU_MACHINE_ID ? b | IS_EMULATOR : 0;
+}
+
+static inline bool may_disturb(void)
+{
+	const char *allowed = getenv("VPMC_TEST_DISRUPTIVE");
+
+	return emulator() || (allowed && !strcmp(allowed, "1"));
+}
+
+static inline bool has_root(void)
+{
+	return !geteuid() && !getenv("VPMC_TEST_UID");
+}
+
+/* Who keeps the PMU from the tests, or NULL. The emulator's tests know. */
+static inline const char *pmu_lacks(void)
+{
+	static const char *const holders[] = {
+		[VPMC_HOLDER_OTHER] = "the PMU, which a driver or a hypervisor has",
+		[VPMC_HOLDER_PERF] = "the PMU, which perf has",
+		[VPMC_HOLDER_WATCHDOG] = "the PMU: sysctl kernel.nmi_watchdog=0",
+		[VPMC_HOLDER_TRACE] = "the PMU, which Intel PT has",
+		[VPMC_HOLDER_REVOKED] = "the PMU: sysctl kernel.vpmc_revoke=0",
+		[VPMC_HOLDER_GLOBAL] = "the PMU: who counts CPUs has it",
+	};
+
+	if (!machine.nr_gp)
+		return "a PMU that the kernel knows (dmesg says 'vpmc:' and why)";
+	if (emulator() & PMU_MACHINE_EXACT)
+		return NULL;
+	return machine.holder < sizeof(holders) / sizeof(*holders) ?
+	       holders[machine.holder] : "the PMU, which somebody else has";
+}
+
+/* The first thing that the machine lacks, or NULL. */
+static inline const char *machine_lacks(const struct need *need)
+{
+	/* The init of kexec_test's second kernel has no /proc yet. */
+	if ((need->what & VPMC) && !machine.size && getpid() != 1)
+		return "CONFIG_VPMC=y";
+	if ((need->what & PMU & ~VPMC) && pmu_lacks())
+		return pmu_lacks();
+	if ((need->what & STEADY & ~VPMC) && !(emulator() & PMU_MACHINE_EXACT))
+		return "the exact machine of tools/testing/pmu-emulator";
+	if ((need->what & DISTURBS) && !may_disturb())
+		return "a machine that may be disturbed (VPMC_TEST_DISRUPTIVE=1)";
+	if ((need->what & ROOT) && !has_root())
+		return "root";
+	if ((need->what & TWO_CPUS) && sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		return "two CPUs online";
+	if ((need->file && access(need->file, F_OK)) ||
+	    (need->has && !need->has()))
+		return need->also;
+	return NULL;
+}
+
+static inline const struct need *
+need_of(const struct __test_metadata *test,
+	const struct __fixture_variant_metadata *variant)
+{
+	const struct need *need;
+	char name[256];
+
+	snprintf(name, sizeof(name), "%s%s%s.%s", test->fixture->name,
+		 *variant->name ? "." : "", variant->name, test->name);
+	for (need = test_needs; need->tests; need++)
+		if (!fnmatch(need->tests, name, 0))
+			return need;
+	fprintf(stderr, "# %s: no line in NEEDS()\n", name);
+	exit(KSFT_FAIL);
+}
+
+typedef void test_fn(struct __test_metadata *test,
+		     struct __fixture_variant_metadata *variant);
+
+/* The tests' own functions, which run_or_skip() stands for. */
+static struct {
+	struct __test_metadata *test;
+	test_fn *fn;
+} test_functions[64];
+
+static void run_or_skip(struct __test_metadata *_metadata,
+			struct __fixture_variant_metadata *variant)
+{
+	const char *lacks = machine_lacks(need_of(_metadata, variant));
+	unsigned int i = 0;
+
+	if (lacks)
+		SKIP(return, "needs %s", lacks);
+	while (test_functions[i].test != _metadata)
+		i++;
+	test_functions[i].fn(_metadata, variant);
+}
+
+/* The tests have been registered, by constructors that come earlier. */
+static void __attribute__((constructor)) check_needs(void)
+{
+	struct __fixture_metadata *fixture;
+	struct __test_metadata *test;
+	unsigned int n = 0;
+
+	for (fixture = __fixture_list; fixture; fixture = fixture->next)
+		for (test = fixture->tests; test; test = test->next) {
+			test_functions[n].test = test;
+			test_functions[n++].fn = test->fn;
+			test->fn = run_or_skip;
+		}
+}
+
+/* A program that disturbs the machine leaves it as it was. */
+static void __attribute__((constructor)) put_back_at_the_end(void)
+{
+	const struct need *need;
+
+	for (need = test_needs; need->tests; need++)
+		if ((need->what & DISTURBS) && may_disturb() && !geteuid() &&
+		    getpid() != 1) {
+			putback_begin();
+			return;
+		}
+}
+
+#endif /* NEEDS_H */

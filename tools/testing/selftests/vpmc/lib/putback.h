@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What tests change of the machine is put back when the program ends, however it
+ * ends: sysctls, the CPUs that are online, and the like.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef PUTBACK_H
+#define PUTBACK_H
+
+#include <fcntl.h>
+#include <glob.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Everything that a test writes to and that outlives the test. */
+static const char *const putback_patterns[] = {
+	"/sys/devices/system/cpu/cpu*/online",
+	"/proc/sys/kernel/vpmc_*",
+	"/proc/sys/kernel/perf_event_paranoid",
+	"/proc/sys/kernel/perf_event_max_sample_rate",
+	"/proc/sys/kernel/perf_cpu_time_max_percent",
+	"/proc/sys/kernel/nmi_watchdog",
+	"/proc/sys/kernel/watchdog_thresh",
+	"/proc/sys/kernel/core_pattern",
+	"/proc/sys/kernel/core_pipe_limit",
+	"/proc/sys/kernel/yama/ptrace_scope",
+	"/proc/sys/fs/suid_dumpable",
+	"/proc/sys/debug/exception-trace",
+	"/sys/bus/event_source/devices/cpu/rdpmc",
+	"/sys/bus/event_source/devices/cpu_core/rdpmc",
+	"/sys/bus/event_source/devices/cpu/freeze_on_smi",
+	"/sys/devices/virtual/workqueue/cpumask",
+	"/sys/power/pm_test",
+	"/sys/module/suspend/parameters/pm_test_delay",
+};
+
+struct putback {
+	char path[96];
+	char text[160];
+};
+
+static struct putback putback_files[128];
+static unsigned int putback_number;
+static pid_t putback_owner, putback_guardian;
+
+static inline void putback_read(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, size - 1);
+
+	text[n < 0 ? 0 : n] = 0;
+	if (fd >= 0)
+		close(fd);
+}
+
+/* pm_test lists the choices and has the chosen one in brackets. */
+static inline void putback_choice(char *text)
+{
+	char *begin = strchr(text, '['), *end = strchr(text, ']');
+
+	if (!begin || !end)
+		return;
+	*end = 0;
+	memmove(text, begin + 1, end - begin);
+}
+
+static inline void putback_note(const char *path)
+{
+	struct putback *file = &putback_files[putback_number];
+
+	if (putback_number == sizeof(putback_files) / sizeof(*file) ||
+	    strlen(path) >= sizeof(file->path) || access(path, W_OK))
+		return;
+	strcpy(file->path, path);
+	putback_read(path, file->text, sizeof(file->text));
+	putback_choice(file->text);
+	putback_number += !!*file->text;
+}
+
+/* Writes only what has changed. */
+static inline void putback_all(void)
+{
+	char now[sizeof(putback_files->text)];
+	const struct putback *file;
+	int fd;
+
+	for (file = putback_files; file < putback_files + putback_number; file++) {
+		putback_read(file->path, now, sizeof(now));
+		putback_choice(now);
+		if (!strcmp(now, file->text))
+			continue;
+		fd = open(file->path, O_WRONLY);
+		if (fd < 0 || write(fd, file->text, strlen(file->text)) < 0)
+			fprintf(stderr, "# %s: cannot be put back\n", file->path);
+		if (fd >= 0)
+			close(fd);
+	}
+}
+
+/*
+ * Ends with the program, also with one that a signal ends, and out of reach of
+ * the terminal's signals.
+ */
+static inline void putback_guard(void)
+{
+	sigset_t term;
+
+	setsid();
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	sigprocmask(SIG_BLOCK, &term, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() == putback_owner)
+		sigwaitinfo(&term, NULL);
+	putback_all();
+	_exit(0);
+}
+
+static inline void putback_begin(void)
+{
+	unsigned int i;
+	size_t k;
+	glob_t found;
+
+	for (i = 0; i < sizeof(putback_patterns) / sizeof(*putback_patterns); i++) {
+		if (glob(putback_patterns[i], 0, NULL, &found))
+			continue;
+		for (k = 0; k < found.gl_pathc; k++)
+			putback_note(found.gl_pathv[k]);
+		globfree(&found);
+	}
+	putback_owner = getpid();
+	putback_guardian = fork();
+	if (!putback_guardian)
+		putback_guard();
+}
+
+static void __attribute__((destructor)) putback_end(void)
+{
+	if (!putback_owner || getpid() != putback_owner)
+		return;
+	kill(putback_guardian, SIGKILL);
+	waitpid(putback_guardian, NULL, 0);
+	putback_all();
+}
+
+#endif /* PUTBACK_H */
