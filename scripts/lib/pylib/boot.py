@@ -62,15 +62,20 @@ class Boot:
             raise Refused(f"the files for the guest need --mem {need}")
         return path
 
+    def clock(self):
+        """How the virtual CPUs run: in turn, and time goes by their instructions; or
+        each in a thread of its own, and time is the host's."""
+        if self.options.parallel or self.options.plain:
+            return ["-accel", "tcg,thread=multi"]
+        return ["-accel", "tcg", "-icount", "shift=0,sleep=" + ("on" if self.stdin == "tty" else "off")]
+
     def configure(self):
         """The machine; returns where to write the guest's input."""
         m, o = self.machine, self.options
         m.command += ["-cpu", o["cpu"], "-smp", str(o["cpus"]), "-m", str(o["mem"]),
-                      "-rtc", "base=2024-01-01,clock=vm", "-seed", "1",
+                      *self.clock(), "-rtc", "base=2024-01-01,clock=vm", "-seed", "1",
                       "-kernel", self.kernel, "-initrd", self.initramfs(),
                       "-append", f"console=ttyS0 panic=-1 nmi_watchdog=0 {o['append']}".strip()]
-        if not o.plain:
-            m.command += ["-icount", "shift=0,sleep=" + ("on" if self.stdin == "tty" else "off")]
         open(self.log, "wb").close()
         if "," in self.log or "," in m.rundir:
             raise Refused(f"{self.log}: the path must not contain a comma")

@@ -154,14 +154,13 @@ class Terminal:
 class Machine:
     """The emulator's command line and process."""
 
-    def __init__(self, emulator, rundir, plain=False):
+    def __init__(self, emulator, rundir):
         self.rundir = rundir
         self.command = ["setpriv", "--pdeathsig", "KILL", emulator,
                         "-L", "/usr/share/seabios", "-L", "/usr/share/qemu",
                         "-nodefaults", "-no-user-config", "-no-reboot",
                         "-display", "none", "-monitor", "none",
-                        "-M", "pc,usb=off",
-                        "-accel", "tcg,thread=multi" if plain else "tcg"]
+                        "-M", "pc,usb=off"]
         self.inherit = []
         self.process = None
 

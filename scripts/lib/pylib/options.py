@@ -23,7 +23,8 @@ class Options:
     def __init__(self, args, usage):
         self.value = {"--cpus": 2, "--mem": 512, "--timeout": None, "--stall": None, "--kernel": None,
                       "--log": None, "--cpu": None, "--append": "", "--out": None, "--wake": 0}
-        self.add, self.qemu, self.tty, self.add_kernel, self.plain = [], [], False, False, False
+        self.add, self.qemu, self.tty, self.add_kernel = [], [], False, False
+        self.parallel = self.plain = False
         args = list(args)
         seen = set()
         while args and args[0].startswith("-"):
@@ -35,6 +36,9 @@ class Options:
                 sys.exit(0)
             if name == "--tty" and not equals:
                 self.tty = True
+                continue
+            if name == "--parallel" and not equals:
+                self.parallel = True
                 continue
             if name == "--add-kernel" and not equals:
                 self.add_kernel = True

@@ -246,7 +246,10 @@ static void test_with_timer(u32 period, u32 timer)
 	before = rdmsr(total);
 	spin_sti(start, LOOPS);
 	insns = SPIN_STI_INSNS(LOOPS) + TICK_INSNS * ticks;
-	check("with a timer: it has ticked", ticks >= SPIN_STI_INSNS(LOOPS) / timer);
+	/* where time goes by instructions */
+	if (want_machine & PMU_MACHINE_EXACT)
+		check("with a timer: it has ticked",
+		      ticks >= SPIN_STI_INSNS(LOOPS) / timer);
 	check_eq("with a timer: interrupts", pmi.count, expected_pmis(insns, period));
 	check_eq("with a timer: total of interrupts", rdmsr(total) - before,
 		 pmi.count + ticks);
@@ -446,7 +449,8 @@ static void test_freezing(void)
 	test_freeze("freeze on PMI: NMI", LVT_NMI);
 	test_thaw();
 	test_no_freeze();
-	test_freeze_held();
+	if (!(want_machine & PMU_MACHINE_PARALLEL))
+		test_freeze_held();
 	set_up_freeze(LVT_MASKED, 1, 0);	/* nothing is left of it */
 	pmu_clear();
 }
@@ -482,6 +486,18 @@ void test_cache_interrupts(void)
 	check_eq("after an instruction that misses more than once", wrong, 0);
 }
 
+/* The trigger is for virtual CPUs that run in turn */
+static void test_trigger_refused(void)
+{
+	int refused = pmu_trigger_range(0, (u32)spin_loop, (u32)spin_stopped) +
+		      pmu_trigger_arm(0, 0, PMU_TRIGGER_PMI) + pmu_trigger_go(0);
+	struct pmu_trigger t = pmu_trigger_status();
+
+	check_eq("trigger: commands are refused", refused, -3);
+	pmu_trigger_wait(t.events);	/* does not halt */
+	check_eq("trigger: it is idle", pmu_trigger_state(&t), PMU_TRIGGER_IDLE);
+}
+
 void test_interrupts(void)
 {
 	test_debugctl();
@@ -507,9 +523,13 @@ void test_interrupts(void)
 	test_with_timer(100003, 3331);
 	test_with_timer(1009, 7919);
 	test_with_timer(9001, 9973);
-	pmu_trigger_range(0, (u32)spin_loop, (u32)spin_stopped);
-	test_trigger();
-	test_trigger_pmi();
+	if (want_machine & PMU_MACHINE_PARALLEL) {
+		test_trigger_refused();
+	} else {
+		pmu_trigger_range(0, (u32)spin_loop, (u32)spin_stopped);
+		test_trigger();
+		test_trigger_pmi();
+	}
 	if (has_global())
 		test_freezing();
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: loops [-g SELECT] CPU...
+ * usage: loops [-s SWITCHES] [-g SELECT] CPU...
  * One process for each CPU named, pinned to it; those that share a CPU are
  * switched many times. Each counts a loop of its own known length in user mode
  * with mainline's perf driver.  -g: with four general-purpose counters alone;
- * SELECT is the name of reference cycles there.
+ * SELECT is the name of reference cycles there.  -s: processes that share a CPU are
+ * switched so often at least, where time goes by the clock and not by instructions.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -13,7 +14,8 @@
 #include <sys/resource.h>
 
 #define MAX_PROCESSES	16
-#define MIN_SWITCHES	20
+
+static int min_switches = 20;
 
 static const struct {
 	const char *name;
@@ -111,9 +113,9 @@ static void report(int number, int cpu, bool alone)
 			       (unsigned long long)want);
 	}
 	if (!alone)
-		check(r->switches >= MIN_SWITCHES,
+		check(r->switches >= min_switches,
 		      "process %d on CPU %d: switched %d times or more",
-		      number, cpu, MIN_SWITCHES);
+		      number, cpu, min_switches);
 	printf("# instructions:k %llu, involuntary switches %ld\n",
 	       (unsigned long long)r->kernel, r->switches);
 }
@@ -122,13 +124,17 @@ int main(int argc, char **argv)
 {
 	int processes;
 
+	if (argc > 2 && !strcmp(argv[1], "-s")) {
+		min_switches = atoi(argv[2]);
+		argv += 2, argc -= 2;
+	}
 	if (argc > 2 && !strcmp(argv[1], "-g")) {
 		gp_alone = strtoull(argv[2], NULL, 0);
 		argv += 2, argc -= 2;
 	}
 	processes = argc - 1;
 	if (processes < 1 || processes > MAX_PROCESSES) {
-		fprintf(stderr, "usage: loops [-g SELECT] CPU...\n");
+		fprintf(stderr, "usage: loops [-s SWITCHES] [-g SELECT] CPU...\n");
 		return 2;
 	}
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,

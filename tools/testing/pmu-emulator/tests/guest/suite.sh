@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# usage: suite.sh full|cpus N|short|version N|hybrid SMALL BIG|amd|amd-short|pt|cache ROWS|cache-full ROWS|off
+# usage: suite.sh full|cpus N|short|parallel|version N|hybrid SMALL BIG|amd|amd-short|pt|cache ROWS|cache-full ROWS|off
 # Runs in the guest: the programs beside it, one after the other. Each writes
 # TAP with a plan; after it comes a test that it has ended well.
 set -u
@@ -46,6 +46,13 @@ cpus)
 short)
 	run loops 0 1
 	run sampling
+	;;
+parallel)
+	run loops 0 1
+	run loops -s 5 0 1 0 1
+	run sampling
+	run retire
+	hotplug
 	;;
 version)
 	# version 1 has no fixed counters
