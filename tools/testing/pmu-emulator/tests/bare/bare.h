@@ -123,6 +123,11 @@ extern u32 want_no_rdpmc;
 extern bool want_branches;
 extern u32 want_machine;	/* PMU_MACHINE_*, or */
 #define NO_MACHINE	99	/* QEMU without the series */
+
+/* With pmu-silicon: what a start and an interrupt may add, and how late one is */
+#define START_MORE	2
+#define INTERRUPT_MORE	3
+#define MOST_LATE	200
 extern struct level {		/* a data cache; size 0: there is none */
 	u32 size, ways, line;	/* bytes, number, bytes */
 } want_l1, want_l2;
@@ -135,10 +140,13 @@ bool ask_ap(u32 control, u32 counter, u32 *control_was, u32 *counter_was);
 
 void check(const char *name, bool ok);
 void check_eq(const char *name, u64 got, u64 want);
+void note(const char *name, u64 val);
 void done_testing(void);
 
 void test_registers(void);
 void test_machine(void);
+void test_silicon(void);
+void test_silicon_interrupts(void);
 void test_no_rdpmc(void);
 void test_amd(void);
 void test_amd_v2(void);

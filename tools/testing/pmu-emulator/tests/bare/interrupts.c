@@ -486,6 +486,53 @@ void test_cache_interrupts(void)
 	check_eq("after an instruction that misses more than once", wrong, 0);
 }
 
+/* After how many instructions of the loop the last interrupt came */
+static int hit_at(void)
+{
+	u32 in_loop = pmi.eip - (u32)spin_loop;
+	u32 turns = LOOPS - pmi.ebx - (in_loop == SPIN_LOOP_INSNS - 1);
+
+	return turns * SPIN_LOOP_INSNS + in_loop;
+}
+
+/* With pmu-silicon: late, and what interrupts add */
+void test_silicon_interrupts(void)
+{
+	u32 wrong = 0, late = 0, n = 0;
+	u64 start, count;
+	int sum = 0;
+
+	for (u32 period = 1000; period < 1200; period += 2) {
+		int after;
+
+		start = set_up(LVT_NMI, FIXED, 0, period);
+		spin(start, LOOPS);
+		after = hit_at() - (int)period;
+		wrong += pmi.count != 1 || after < -START_MORE || after > MOST_LATE;
+		late += after > MOST_LATE / 2;
+		sum += after;
+		n++;
+	}
+	check_eq("interrupt: once, and late within its bound", wrong, 0);
+	check("interrupt: often late", late > n / 4 && late < n);
+	note("interrupt: late in all", sum);
+
+	pmu_clear();
+	start = pmu_setup(0, EVENT_INSNS, 0, false);
+	apic_write(APIC_TIMER_DIVIDE, 0xb);
+	apic_write(APIC_LVT_TIMER, VECTOR_TICK | LVT_PERIODIC);
+	apic_write(APIC_TIMER_INIT, 3331);
+	ticks = 0;
+	spin_sti(start, LOOPS);
+	apic_write(APIC_TIMER_INIT, 0);
+	count = rdpmc(0) - SPIN_STI_INSNS(LOOPS) - TICK_INSNS * ticks;
+	check("timer interrupts: there were some", ticks > 20);
+	check("timer interrupts: they add within their bound",
+	      count <= INTERRUPT_MORE * ticks + START_MORE);
+	check("timer interrupts: they add", count > ticks / 2);
+	note("timer interrupts: added", count);
+}
+
 /* The trigger is for virtual CPUs that run in turn */
 static void test_trigger_refused(void)
 {

@@ -10,7 +10,7 @@
  * with these counters, and lesser=1, a second CPU with less. hybrid=1: a processor
  * with two types of core, besides all else.  machine=N: PMU_MACHINE_* bits that CPUID
  * must show, if not EXACT alone; 99: it is no machine of ours, and nothing else is
- * tested.  accesses=N: nothing is tested, and memory is accessed in N turns of a loop.
+ * tested.  Bit SILICON: its bounds alone are.  accesses=N: nothing is tested, and memory is accessed in N turns of a loop.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -86,6 +86,15 @@ void check_eq(const char *name, u64 got, u64 want)
 		print_hex(want);
 		print("\n");
 	}
+}
+
+void note(const char *name, u64 val)
+{
+	print("# ");
+	print(name);
+	print(" ");
+	print_hex(val);
+	print("\n");
 }
 
 void done_testing(void)
@@ -179,7 +188,9 @@ void bare_main(const u32 *multiboot)
 		done_testing();
 		return;
 	}
-	if (want_l1.size || want_branches) {
+	if (want_machine & PMU_MACHINE_SILICON) {
+		test_silicon();
+	} else if (want_l1.size || want_branches) {
 		if (want_l1.size) {
 			test_cache();
 			test_cache_interrupts();
