@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The arguments of scripts/vm."""
 
+import os
 import sys
 
 from .guest import Refused
@@ -24,7 +25,7 @@ class Options:
         self.value = {"--cpus": 2, "--mem": 512, "--timeout": None, "--stall": None, "--kernel": None,
                       "--log": None, "--cpu": None, "--append": "", "--out": None, "--wake": 0}
         self.add, self.qemu, self.tty, self.add_kernel = [], [], False, False
-        self.parallel = self.plain = False
+        self.parallel = self.plain = self.kvm = False
         args = list(args)
         seen = set()
         while args and args[0].startswith("-"):
@@ -43,8 +44,9 @@ class Options:
             if name == "--add-kernel" and not equals:
                 self.add_kernel = True
                 continue
-            if name == "--plain" and not equals:
+            if name in ("--plain", "--kvm") and not equals:
                 self.plain = True
+                self.kvm = name == "--kvm" and os.access("/dev/kvm", os.R_OK | os.W_OK)
                 continue
             if name not in self.value and name not in ("--add", "--qemu"):
                 raise Refused(f"unknown option {name} (--help lists them)")
@@ -56,7 +58,8 @@ class Options:
         if not args:
             raise Refused("no COMMAND given (--help)")
         if self.value["--cpu"] is None:
-            self.value["--cpu"] = "Skylake-Client" if self.plain else "Skylake-Client,pmu=on"
+            self.value["--cpu"] = "host,pmu=on" if self.kvm else \
+                "Skylake-Client" if self.plain else "Skylake-Client,pmu=on"
         self.command = args
 
     def _set(self, name, value, seen):
