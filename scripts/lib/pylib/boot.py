@@ -65,6 +65,8 @@ class Boot:
     def clock(self):
         """How the virtual CPUs run: in turn, and time goes by their instructions; or
         each in a thread of its own, and time is the host's."""
+        if self.options.kvm:
+            return ["-accel", "kvm"]
         if self.options.parallel or self.options.plain:
             return ["-accel", "tcg,thread=multi"]
         return ["-accel", "tcg", "-icount", "shift=0,sleep=" + ("on" if self.stdin == "tty" else "off")]

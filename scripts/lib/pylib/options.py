@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The arguments of scripts/vm."""
 
+import os
 import sys
 
 from .guest import Refused
@@ -17,7 +18,7 @@ def number(option, value, least, most):
 
 
 class Options:
-    FLAGS = ("--tty", "--add-kernel", "--parallel", "--plain")
+    FLAGS = ("--tty", "--add-kernel", "--parallel", "--plain", "--kvm")
     LIMITS = {"--cpus": (1, 8), "--mem": (64, 65536), "--timeout": (0, 1e9), "--stall": (0, 1e9),
               "--wake": (0, 1000)}
 
@@ -25,7 +26,7 @@ class Options:
         self.value = {"--cpus": 2, "--mem": 512, "--timeout": None, "--stall": None, "--kernel": None,
                       "--log": None, "--cpu": None, "--append": "", "--out": None, "--wake": 0}
         self.add, self.qemu = [], []
-        self.tty = self.add_kernel = self.parallel = self.plain = False
+        self.tty = self.add_kernel = self.parallel = self.plain = self.kvm = False
         args = list(args)
         seen = set()
         while args and args[0].startswith("-"):
@@ -47,8 +48,14 @@ class Options:
             self._set(name, value, seen)
         if not args:
             raise Refused("no COMMAND given (--help)")
+        if self.kvm:
+            self.plain = True
+            self.kvm = os.access("/dev/kvm", os.R_OK | os.W_OK)
+            if not self.kvm:
+                print("vm: /dev/kvm cannot be opened; this is what --plain does", file=sys.stderr)
         if self.value["--cpu"] is None:
-            self.value["--cpu"] = "Skylake-Client" if self.plain else "Skylake-Client,pmu=on"
+            self.value["--cpu"] = "host,pmu=on" if self.kvm else \
+                "Skylake-Client" if self.plain else "Skylake-Client,pmu=on"
         self.command = args
 
     def _set(self, name, value, seen):

@@ -70,6 +70,26 @@ TEST(costs)
 	EXPECT_EQ(NULL, strstr(log, "vpmc: no costs"));
 }
 
-NEEDS({ "*", EXACT | ROOT },);
+static bool booted_off(void)
+{
+	return strstr(kernel_log(), "vpmc: off");
+}
+
+static bool booted_unknown(void)
+{
+	return strstr(kernel_log(), " vpmc=no");
+}
+
+static bool tested_at_boot(void)
+{
+	return strstr(kernel_log(), "vpmc: RDPMC takes") ||
+	       strstr(kernel_log(), "vpmc: no costs");
+}
+
+NEEDS(
+	{ "global.off", STEADY | ROOT, "a kernel that was booted with vpmc=off", NULL, booted_off },
+	{ "global.unknown_option", EXACT | ROOT, "a kernel that was booted with vpmc=no", NULL, booted_unknown },
+	{ "*", STEADY | ROOT, "CONFIG_VPMC_INIT_TESTS=y", NULL, tested_at_boot },
+);
 
 TEST_HARNESS_MAIN

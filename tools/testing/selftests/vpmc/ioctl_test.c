@@ -610,6 +610,7 @@ NEEDS(
 	{ "ioctl.flags", VPMC },
 	{ "ioctl.reserved_fields", VPMC },
 	{ "ioctl.new_with_a_set", VPMC },
+	{ "ioctl.kernel_mode", PMU | ROOT },
 	{ "*", PMU },
 );
 

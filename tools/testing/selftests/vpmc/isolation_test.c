@@ -518,6 +518,10 @@ TEST(own_counters_move)
 	}
 }
 
-NEEDS({ "*", EXACT | ROOT },);
+NEEDS(
+	{ "isolation.victim_counts_the_kernel*", EXACT | ROOT },
+	{ "global.unused_counters_stand", EXACT | ROOT },
+	{ "*", EXACT },
+);
 
 TEST_HARNESS_MAIN

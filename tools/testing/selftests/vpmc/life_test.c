@@ -431,7 +431,7 @@ NEEDS(
 	{ "global.killed_child", PMU },
 	{ "global.closed_and_opened_again", EXACT },
 	{ "global.read_while_running", EXACT },
-	{ "global.kernel_counts_of_one_moment", EXACT },
+	{ "global.kernel_counts_of_one_moment", EXACT | ROOT },
 	{ "global.thread_exit", EXACT },
 	{ "*", VPMC },
 );

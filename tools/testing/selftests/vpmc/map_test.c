@@ -343,6 +343,7 @@ TEST(programmed_page)
 }
 
 NEEDS(
+	{ "map.not_inherited_by_fork", VPMC | ROOT },
 	{ "global.programmed_page", PMU },
 	{ "map.does_not_grow", PMU },
 	{ "map.back_after_madvise*", PMU },

@@ -461,6 +461,8 @@ TEST_F(sysfs, everybody)
 
 NEEDS(
 	{ "sysfs.*", PMU | DISTURBS | ROOT },
+	{ "global.after_exec", PMU | ROOT },
+	{ "global.vfork_child_that_execs", PMU | ROOT },
 	{ "*", PMU },
 );
 

@@ -212,8 +212,9 @@ TEST_F(switches, migrations_to_one_like_it)
 }
 
 NEEDS(
-	{ "switches.no_counter.preemptions", STEADY | ROOT },
-	{ "switches.no_counter.*", VPMC | ROOT },
+	{ "switches.kernel_mode.*", EXACT | ROOT },
+	{ "switches.no_counter.preemptions", STEADY },
+	{ "switches.no_counter.*", VPMC },
 	{ "*", EXACT },
 );
 

@@ -19,10 +19,13 @@
 
 #include <cpuid.h>
 #include <fnmatch.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -115,8 +118,7 @@ static inline const char *pmu_lacks(void)
 /* The first thing that the machine lacks, or NULL. */
 static inline const char *machine_lacks(const struct need *need)
 {
-	/* The init of kexec_test's second kernel has no /proc yet. */
-	if ((need->what & VPMC) && !machine.size && getpid() != 1)
+	if ((need->what & VPMC) && access("/proc/self/perfctr", F_OK))
 		return "CONFIG_VPMC=y";
 	if ((need->what & PMU & ~VPMC) && pmu_lacks())
 		return pmu_lacks();
@@ -167,6 +169,13 @@ static void run_or_skip(struct __test_metadata *_metadata,
 
 	if (lacks)
 		SKIP(return, "needs %s", lacks);
+	/* Interrupted, the program must not leave a test behind. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* What a test mounts on a user's machine goes with the test. */
+	if ((need_of(_metadata, variant)->what & DISTURBS) && !emulator() &&
+	    (unshare(CLONE_NEWNS) ||
+	     mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL)))
+		SKIP(return, "needs a mount namespace of its own");
 	while (test_functions[i].test != _metadata)
 		i++;
 	test_functions[i].fn(_metadata, variant);
@@ -179,6 +188,9 @@ static void __attribute__((constructor)) check_needs(void)
 	struct __test_metadata *test;
 	unsigned int n = 0;
 
+	/* The init of kexec_test's second kernel: nothing is mounted yet. */
+	if (getpid() == 1)
+		return;
 	for (fixture = __fixture_list; fixture; fixture = fixture->next)
 		for (test = fixture->tests; test; test = test->next) {
 			test_functions[n].test = test;

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What machine this is: its PMU, what reading costs, and how far its counts are
+ * from the truth. machine-report takes the lines "machine: ...".
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "tolerance.h"
+
+#define RUNS	300
+#define READS	1000
+
+static const struct choice insns[] = { { EV_INSNS, 0 }, {} };
+
+/* Which of the machines that call themselves TCG, or none of them. */
+static const char *kind_of_emulator(void)
+{
+	unsigned int what = emulator();
+
+	return what & PMU_MACHINE_SILICON ? "emulator, as bad as silicon" :
+	       what & PMU_MACHINE_PARALLEL ? "emulator, parallel CPUs" :
+	       what & PMU_MACHINE_EXACT ? "emulator, exact" :
+	       what ? "emulator" : "not the emulator";
+}
+
+TEST(facts)
+{
+	struct vpmc_info info;
+	int fd = open(THREAD_FILE, O_RDONLY);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, vpmc_info(fd, &info));
+	close(fd);
+	ksft_print_msg("machine: PMU: %.*s, version %u, %u programmable and %u fixed counters of %u bits\n",
+		       (int)sizeof(info.name), (const char *)info.name,
+		       info.pmu_version, info.nr_gp, info.nr_fixed, info.width);
+	ksft_print_msg("machine: emulator: %s\n", kind_of_emulator());
+	ksft_print_msg("machine: PMU in use by: %s\n",
+		       info.holder == VPMC_HOLDER_NONE ? "nobody" :
+		       info.holder == VPMC_HOLDER_VPMC ? "sets of vpmc" :
+		       pmu_lacks() ?: "somebody else");
+	EXPECT_EQ(VPMC_ABI_VERSION, info.version);
+	EXPECT_EQ(!info.nr_gp, !info.width);
+}
+
+/* The fastest of some runs: nothing has come in between. */
+static uint64_t least_ticks(const struct set *set, bool counts)
+{
+	uint64_t least = ~0ULL, ticks;
+	int run, i;
+
+	for (run = 0; run < 20; run++) {
+		ticks = vpmc_rdtsc();
+		for (i = 0; i < READS; i++) {
+			if (counts)
+				vpmc_read_1(set->page);
+			else
+				vpmc_rdtsc();
+		}
+		ticks = vpmc_rdtsc() - ticks;
+		if (ticks < least)
+			least = ticks;
+	}
+	return least / READS;
+}
+
+TEST(rdtsc)
+{
+	uint64_t ticks = least_ticks(NULL, false);
+
+	ksft_print_msg("machine: RDTSC in user mode takes %llu ticks\n",
+		       (unsigned long long)ticks);
+	EXPECT_LT(0, ticks);
+}
+
+TEST(read_counter)
+{
+	uint64_t ticks, again;
+	struct set set;
+
+	ASSERT_EQ(0, set_open(&set, insns));
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_START, 0));
+	ticks = vpmc_read_1(set.page);
+	again = vpmc_read_1(set.page);
+	EXPECT_LT(ticks, again);
+	ticks = least_ticks(&set, true);
+	ksft_print_msg("machine: a count read in user mode takes %llu ticks\n",
+		       (unsigned long long)ticks);
+	EXPECT_LT(0, ticks);
+	set_close(&set);
+}
+
+/* One run: how far the count is above the truth; how much came in between. */
+static int64_t excess(struct set *set, long turns, uint64_t *events)
+{
+	uint64_t truth = code_add(CODE_MEASURE, CODE_LOOP(turns)).insns;
+	struct vpmc_read read;
+
+	if (vpmc_ioctl(set->fd, VPMC_IOC_CLEAR, 0))
+		return INT64_MIN;
+	*events = disturbances();
+	if (set_measure(set, code_loop, turns, 0) || vpmc_read(set->fd, &read))
+		return INT64_MIN;
+	*events = disturbances() - *events;
+	return read.sum[0] - truth;
+}
+
+/*
+ * Short runs show the constant; long ones, which interrupts come into, must be in
+ * the interval that follows from it.
+ */
+TEST(tolerance)
+{
+	uint64_t events, all_events = 0;
+	int64_t constant = 0, more, most = 0;
+	struct set set;
+	int i;
+
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, set_open(&set, insns));
+	for (i = 0; i < RUNS; i++) {
+		more = excess(&set, 10, &events);
+		ASSERT_LE(0, more);
+		more -= events * TOLERANCE_EACH;
+		if (more > constant)
+			constant = more;
+	}
+	/* A constant that hides a lost or doubled piece of a count is no constant. */
+	EXPECT_GE(10, constant);
+	for (i = 0; i < RUNS; i++) {
+		more = excess(&set, 20000, &events);
+		EXPECT_EQ(0, count_wrong(more, 0, events, constant));
+		all_events += events;
+		if (more > most)
+			most = more;
+	}
+	ksft_print_msg("machine: tolerance: constant %lld, at most %d for each event; in %d runs %lld instructions above the truth at most, %llu events\n",
+		       (long long)constant, TOLERANCE_EACH, RUNS,
+		       (long long)most, (unsigned long long)all_events);
+	set_close(&set);
+}
+
+NEEDS(
+	{ "global.facts", VPMC },
+	{ "global.rdtsc", NOTHING },
+	{ "*", PMU },
+);
+
+TEST_HARNESS_MAIN
