@@ -77,7 +77,7 @@ static inline void putback_note(const char *path)
 	if (putback_number == sizeof(putback_files) / sizeof(*file) ||
 	    strlen(path) >= sizeof(file->path) || access(path, W_OK))
 		return;
-	strcpy(file->path, path);
+	memcpy(file->path, path, strlen(path) + 1);
 	putback_read(path, file->text, sizeof(file->text));
 	putback_choice(file->text);
 	putback_number += !!*file->text;
