@@ -65,6 +65,13 @@ static const struct event amd_events[MAX_N] = {
 	{ 0x00c4, 4 }, { 0x00c5, 5 },
 };
 
+/* For hybrid processors: events that all types of core have. */
+static const struct event common_events[MAX_N] = {
+	{ 0x00c4, 0 }, { 0x00c5, 1 }, { 0x412e, 2 }, { 0x4f2e, 3 },
+	{ 0x00c0, VPMC_RDPMC_FIXED }, { 0x003c, VPMC_RDPMC_FIXED + 1 },
+	{ 0x0300, VPMC_RDPMC_FIXED + 2 },
+};
+
 static const struct event *events = intel_events;
 
 /* How many counters a set has in turn: the last one is what the PMU has. */
@@ -111,6 +118,8 @@ static inline void who_init(void)
 	close(fd);
 	if (info.kind == VPMC_KIND_AMD)
 		events = amd_events;
+	else if (info.features & VPMC_FEATURE_HYBRID)
+		events = common_events;
 	sizes[NR_SIZES - 1] = info.nr_gp + info.nr_fixed;
 }
 
