@@ -15,7 +15,7 @@
 #include "cpus.h"
 #include "fail.h"
 #include "output.h"
-#include "table.h"
+#include "run.h"
 
 struct vpmc_cpus *cpus_open(const struct plan *plan, bool revoke)
 {
@@ -61,59 +61,7 @@ void cpus_read(const struct vpmc_cpus *cpus, struct cpus_sample *sample)
 	sample->nr = nr;
 }
 
-/* One line; elements of @sum belong to the group's events. */
-static void print_line(struct libscols_table *table, const struct group *group,
-		       const char *name, const char *state, const uint64_t *sum)
-{
-	char number[VPMC_MAX_COUNTERS][32];
-	const char *text[2 + VPMC_MAX_COUNTERS] = { name, state };
-	unsigned int i, column = 2;
-
-	for (i = 0; i < group->nr; i++) {
-		int element = group->events[i].element;
-
-		if (left_out(&group->events[i]))
-			continue;
-		text[column] = with_separators(sum[element], number[element]);
-		column++;
-	}
-	table_line(table, text);
-}
-
-void cpus_print(FILE *file, const struct group *group,
-		const struct cpus_sample *sample,
-		const struct cpus_sample *before, bool colour)
-{
-	struct libscols_table *table = table_new(true, colour);
-	uint64_t all[VPMC_MAX_COUNTERS] = {}, sum[VPMC_MAX_COUNTERS];
-	unsigned int i, j;
-	char name[16];
-
-	table_column(table, "CPU", true);
-	table_column(table, "", false);
-	for (i = 0; i < group->nr; i++)
-		if (!left_out(&group->events[i]))
-			table_column(table, group->events[i].text, true);
-	for (i = 0; i < sample->nr; i++) {
-		const struct vpmc_global_cpu *cpu = &sample->cpu[i];
-
-		if (cpu->state == VPMC_CPU_ABSENT)
-			continue;
-		for (j = 0; j < cpu->nr_counters; j++) {
-			sum[j] = cpu->sum[j];
-			if (before && i < before->nr)
-				sum[j] -= before->cpu[i].sum[j];
-			all[j] += sum[j];
-		}
-		snprintf(name, sizeof(name), "%u", cpu->cpu);
-		print_line(table, group, name, cpu->state == VPMC_CPU_OFFLINE ?
-			   "offline" : "", sum);
-	}
-	print_line(table, group, "all", "", all);
-	table_print(table, file);
-}
-
-/* Until COMMAND ends or, without one, a signal comes. Returns its status. */
+/* Until COMMAND ends or, without one, a signal comes. Returns what wait() does. */
 static int wait_for(pid_t pid)
 {
 	struct pollfd fd = { .fd = signal_fd(), .events = POLLIN };
@@ -123,9 +71,7 @@ static int wait_for(pid_t pid)
 		poll(&fd, 1, -1);
 		signal_take(pid);
 	}
-	if (WIFSIGNALED(status))
-		return STATUS_SIGNAL + WTERMSIG(status);
-	return WEXITSTATUS(status);
+	return status;
 }
 
 int cpus_stat(const struct stat_options *options)
@@ -134,24 +80,30 @@ int cpus_stat(const struct stat_options *options)
 	struct child child = {};
 	struct vpmc_cpus *cpus;
 	struct plan plan;
+	struct cpus_result result = { .options = options, .sample = &sample };
+	uint64_t start;
 	FILE *file;
-	int status;
 
 	plan_make(&plan, options);
+	result.group = &plan.groups[0];
 	file = output_open(options->output);
 	signals_begin();
 	cpus = cpus_open(&plan, options->revoke);
 	if (options->command)
 		child_start(&child, options->command, NULL, 0);
+	start = now();
 	cpus_start(cpus);
 	if (options->command)
 		child_exec(&child, options->command);
-	status = wait_for(child.pid);
-	vpmc_cpus_stop(cpus);
+	result.status = wait_for(child.pid);
+	result.revoked = vpmc_cpus_stop(cpus) == -ENODATA;
+	result.elapsed = now() - start;
 	cpus_read(cpus, &sample);
-	cpus_print(file, &plan.groups[0], &sample, NULL, false);
+	cpus_print(file, &result);
 	output_close(file);
 	vpmc_cpus_close(cpus);
 	free(sample.cpu);
-	return status;
+	if (WIFSIGNALED(result.status))
+		return STATUS_SIGNAL + WTERMSIG(result.status);
+	return WEXITSTATUS(result.status);
 }

@@ -7,6 +7,8 @@
 #ifndef CPUS_H
 #define CPUS_H
 
+#include <stdio.h>
+
 #include "plan.h"
 
 /* What all of them have counted at some time. */
@@ -29,9 +31,22 @@ void cpus_read(const struct vpmc_cpus *cpus, struct cpus_sample *sample);
  * Prints a table: a line for each processor that counts, and one of their sums.
  * With @before, what was counted since then.
  */
-void cpus_print(FILE *file, const struct group *group,
+void cpus_table(FILE *file, const struct group *group,
 		const struct cpus_sample *sample,
 		const struct cpus_sample *before, bool colour);
+
+/* What vpmc stat -a has counted. */
+struct cpus_result {
+	const struct stat_options *options;
+	const struct group *group;
+	const struct cpus_sample *sample;
+	uint64_t elapsed;	/* nanoseconds */
+	bool revoked;		/* the PMU was taken away meanwhile */
+	int status;		/* COMMAND's, as wait() has it; 0 without one */
+};
+
+/* Prints it in the format that the options name. */
+void cpus_print(FILE *file, const struct cpus_result *result);
 
 /* vpmc stat -a. Returns the exit status. */
 int cpus_stat(const struct stat_options *options);

@@ -40,6 +40,14 @@ static void field(FILE *file, const char *text, char separator, char end)
 	putc(end, file);
 }
 
+void csv_line(FILE *file, const char *const *fields, size_t nr, char separator)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		field(file, fields[i], separator, i + 1 < nr ? separator : '\n');
+}
+
 static void print_line(FILE *file, const struct line *line, char separator)
 {
 	char value[32] = "", deviation[64] = "", runs[16] = "";
@@ -49,7 +57,6 @@ static void print_line(FILE *file, const struct line *line, char separator)
 		runs, line->select, line->counter, line->group, line->metric,
 		line->per, line->mark,
 	};
-	size_t i, nr = sizeof(fields) / sizeof(fields[0]);
 
 	if (line->value.runs) {
 		snprintf(value, sizeof(value), "%" PRIu64, line->value.mean);
@@ -57,8 +64,7 @@ static void print_line(FILE *file, const struct line *line, char separator)
 			 line->value.deviation);
 		snprintf(runs, sizeof(runs), "%u", line->value.runs);
 	}
-	for (i = 0; i < nr; i++)
-		field(file, fields[i], separator, i + 1 < nr ? separator : '\n');
+	csv_line(file, fields, sizeof(fields) / sizeof(fields[0]), separator);
 }
 
 static void print_events(FILE *file, const struct result *result,
@@ -148,12 +154,10 @@ void print_csv(FILE *file, const struct result *result)
 	};
 	struct remarks remarks = result_remarks(result);
 	char separator = result->options->separator;
-	size_t i, nr = sizeof(head) / sizeof(head[0]);
 	unsigned int g;
 	int fact;
 
-	for (i = 0; i < nr; i++)
-		field(file, head[i], separator, i + 1 < nr ? separator : '\n');
+	csv_line(file, head, sizeof(head) / sizeof(head[0]), separator);
 	for (g = 0; g < result->plan->nr; g++)
 		print_events(file, result, g, remarks_mark(&remarks), separator);
 	for (fact = 0; fact < NR_FACTS; fact++) {

@@ -149,9 +149,9 @@ static struct json_object *command_array(char **command)
 	return array;
 }
 
-static void add_subject(struct json_object *object,
-			const struct stat_options *options,
-			const struct remarks *remarks)
+void json_subject(struct json_object *object,
+		  const struct stat_options *options,
+		  const struct remarks *remarks)
 {
 	if (options->pid)
 		add(object, "pid", number(options->pid));
@@ -178,6 +178,13 @@ static void add_rank(struct json_object *object, const struct rank *rank)
 		add(object, "job", string(rank->job));
 }
 
+void print_json_object(FILE *file, struct json_object *object)
+{
+	fprintf(file, "%s\n", json_object_to_json_string_ext(object,
+			JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(object);
+}
+
 void print_json(FILE *file, const struct result *result)
 {
 	struct json_object *object = json_object_new_object();
@@ -186,7 +193,7 @@ void print_json(FILE *file, const struct result *result)
 
 	add(object, "version", number(FORMAT_VERSION));
 	add_rank(object, &result->options->rank);
-	add_subject(object, result->options, &remarks);
+	json_subject(object, result->options, &remarks);
 	add(object, "runs", number(result->nr));
 	add(object, "groups", number(result->plan->nr));
 	add(object, "events", events_array(result));
@@ -210,7 +217,5 @@ void print_json(FILE *file, const struct result *result)
 		add(object, "metrics", metrics_array(result));
 	if (result->options->per_thread)
 		add(object, "per_thread", threads_array(result));
-	fprintf(file, "%s\n", json_object_to_json_string_ext(object,
-			JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(object);
+	print_json_object(file, object);
 }

@@ -86,4 +86,17 @@ void print_text(FILE *file, const struct result *result, bool colour);
 void print_json(FILE *file, const struct result *result);
 void print_csv(FILE *file, const struct result *result);
 
+struct json_object;
+
+/* Adds what was counted, and how it ended. */
+void json_subject(struct json_object *object,
+		  const struct stat_options *options,
+		  const struct remarks *remarks);
+
+/* Prints the whole object and gives it back. */
+void print_json_object(FILE *file, struct json_object *object);
+
+/* Prints fields with separators between them. NULL is an empty one. */
+void csv_line(FILE *file, const char *const *fields, size_t nr, char separator);
+
 #endif /* RESULT_H */

@@ -154,7 +154,7 @@ static void check_format(const struct stat_options *options)
 		fail(STATUS_OURS, "--rank: counts a COMMAND; name one, and leave out -p and -t");
 }
 
-/* -a has one table, of one set. */
+/* -a counts one set of events. */
 static void check_all_cpus(const struct stat_options *options)
 {
 	if (options->revoke && !options->all_cpus)
@@ -166,8 +166,9 @@ static void check_all_cpus(const struct stat_options *options)
 	if (options->repeat > 1 || options->split || options->metrics ||
 	    options->per_thread || options->stopped || options->rank.is_set)
 		fail(STATUS_OURS, "-a: counts one set once; leave out -r, --split, --metrics, --per-thread, --stopped and --rank");
-	if (options->json || options->separator || options->openmetrics)
-		fail(STATUS_OURS, "-a: prints a table; leave out -j, -x and --format");
+	if (options->openmetrics)
+		fail(STATUS_OURS, "-a: has no openmetrics; use -j or -x, or leave out --format");
+	check_format(options);
 }
 
 static void check(const struct stat_options *options, const struct plan *plan)

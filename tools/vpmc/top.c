@@ -103,7 +103,7 @@ static void show(const struct vpmc_cpus *cpus, const struct group *group,
 			fputs("\033[H\033[J", stdout);
 		else if (round)
 			putchar('\n');
-		cpus_print(stdout, group, &now, &before,
+		cpus_table(stdout, group, &now, &before,
 			   terminal && !getenv("NO_COLOR"));
 		output_finish();
 		other = before;

@@ -8,7 +8,7 @@ line.
 
 from . import disassembly
 
-FIGURES = ("rdpmc", "rdtsc", "wrmsr", "rdmsr", "cr4", "faults", "syscalls")
+FIGURES = ("rdpmc", "rdtsc", "wrmsr", "rdmsr", "cr4", "faults", "syscalls", "interrupts")
 NOTHING = dict.fromkeys(FIGURES, 0)
 
 # Ping-pong between two threads with counters: a round is two switches. In the
@@ -22,7 +22,8 @@ CALLS = ("open", *(call + whose for whose in ("", "-other") for call in ("start"
          "start-after-other-mm")
 # These are differences to the same without counters.
 PROCESSES = tuple(case + how for how in ("", "-inherit") for case in ("fork-exit", "fork-exec-exit", "thread-exit"))
-
+# Calls on /dev/perfctr, for all CPUs
+OF_CPUS = tuple("cpus-" + call for call in ("start", "start-again", "stop", "clear", "read", "read-interval"))
 
 
 def of_four(instructions):
@@ -49,6 +50,13 @@ BUDGETS = {
     "fork-exit-inherit": of_four(3500),
     # three instructions for each of the two
     "fork-exit-hooks": lambda n: {"instructions": 6},
+    # Of n CPUs; the one that calls is not interrupted.
+    "cpus-start": lambda n: {"interrupts": n - 1, "wrmsr": n},
+    "cpus-start-again": lambda n: {"interrupts": 0, "wrmsr": 0},
+    "cpus-stop": lambda n: {"interrupts": n - 1, "wrmsr": n},
+    "cpus-clear": lambda n: {"interrupts": n - 1, "wrmsr": 0},
+    "cpus-read": lambda n: {"interrupts": n - 1, "wrmsr": 0},
+    "cpus-read-interval": lambda n: {"interrupts": 0, "wrmsr": 0},
 }
 # Without a register that starts and stops all counters
 BUDGETS_OF_AMD = {
@@ -194,12 +202,19 @@ class Cases:
         for pair in ("same-mm", "other-mm"):
             case = "unmonitored-" + pair
             base = self.raw["off"][case, 0, "nothing"]
-            for situation in ("nothing", "elsewhere"):
-                figures = less(self.raw[situation][case, 0, situation], base)
+            for guest, situation in (("nothing", "nothing"), ("elsewhere", "elsewhere"), ("counting", "cpus")):
+                figures = less(self.raw[guest][case, 0, situation], base)
                 yield row(f"{case}-{situation}", 0, "vpmc", figures, {"instructions": 0})
         differ = disassembly.difference(kernels["on"], kernels["off"], "__switch_to")
         yield row("unmonitored-disassembly", 0, "vpmc", {**NOTHING, "instructions": differ}, {"instructions": 0})
         yield from self.plain("hooks", ["fork-exit-hooks"])
+
+    def cpus(self):
+        """Calls for all CPUs, without what it takes to look at the others' totals"""
+        for case in OF_CPUS:
+            for n, who, figures in self.of("cpus", case):
+                figures = less(figures, self.raw["cpus"]["cpus-nothing", n, who])
+                yield row(case, n, who, figures, self.budget(case, n, who))
 
     def growth(self):
         """The same with 1, 100 and 10,000 threads and processes: n is their number."""
@@ -250,6 +265,8 @@ class Cases:
         yield row("open", 0, "none", total(self.raw["calls"]["open", 0, "none"]))
         yield from self.plain("calls", CALLS)
         yield from self.processes()
+        if "cpus" in self.raw:
+            yield from self.cpus()
         if "growth" in self.raw:
             yield from self.plain("overflow", ["overflow-to-handler", "overflow-rearmed", "overflow-recorded"])
             for n, who, figures in self.of("overflow", "overflow-rearmed"):

@@ -15,6 +15,8 @@ CPUS = {
     "amd": ["--cpu", "EPYC,pmu=on", "--append", "msr.allow_writes=on"],
     "amd-v2": ["--cpu", "EPYC-Genoa,pmu=on", "--append", "msr.allow_writes=on"],
     "nehalem": ["--cpu", "Nehalem,pmu=on,pmu-erratum=nehalem"],
+    "hybrid": ["--cpu", "Skylake-Client,model=151,pmu=on,pmu-version=5,pmu-hybrid=on"],
+    "zhaoxin": ["--cpu", "YongFeng,model=27,pmu=on"],
 }
 
 # Debian's linux-perf
@@ -29,7 +31,9 @@ GUESTS = {
     "nothing": ("on", ["--cpus", "2"], "switches unmonitored"),
     "elsewhere": ("on", ["--cpus", "2"], "switches elsewhere"),
     "off": ("off", ["--cpus", "2"], "switches unmonitored"),
+    "counting": ("on", ["--cpus", "2"], "switches cpus"),
     "hooks": ("on", ["--cpus", "1"], "calls hooks"),
+    "cpus": ("on", ["--cpus", "8"], "cpus"),
     "perfctr": ("on", ["--cpus", "1"], "perfctr"),
     "papi": ("on", ["--cpus", "1"], "papi"),
     "overflow": ("on", ["--cpus", "1"], "overflow"),
@@ -118,10 +122,12 @@ def run(top, name, cpu, kernels, before):
 
 
 # What is quick: everything that has a budget, without perf_event.
-QUICK = {"skylake": ("reads", "library", "switches", "calls", "nothing", "elsewhere", "off", "hooks")}
+QUICK = {"skylake": ("reads", "library", "switches", "calls", "nothing", "elsewhere", "counting", "off", "hooks",
+                     "cpus")}
 # The others are about the kernel, not about its backend.
 BACKEND = ("reads", "library", "switches", "calls")
-ALL = {"skylake": tuple(GUESTS), "amd": BACKEND, "amd-v2": BACKEND, "nehalem": BACKEND}
+ALL = {"skylake": tuple(GUESTS), "amd": BACKEND, "amd-v2": BACKEND, "nehalem": BACKEND, "hybrid": BACKEND,
+       "zhaoxin": BACKEND}
 
 
 def run_all(top, quick, papis, kernels):

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """The benchmark's table."""
 
-HEAD = ("case", "n", "who", "insns", "rdpmc", "rdtsc", "wrmsr", "rdmsr", "cr4", "faults", "calls", "ratio", "budget",
-        "met")
-WIDTHS = (36, 5, 7, 7, 5, 5, 5, 5, 4, 6, 5, 6, 0, 0)
-LONG = {"instructions": "insns", "faults": "faults", "syscalls": "calls"}
+from . import benchcases
+
+HEAD = ("case", "n", "who", "insns", "rdpmc", "rdtsc", "wrmsr", "rdmsr", "cr4", "faults", "calls", "intr", "ratio",
+        "budget", "met")
+WIDTHS = (36, 5, 7, 7, 5, 5, 5, 5, 4, 6, 5, 4, 6, 0, 0)
+LONG = {"instructions": "insns", "faults": "faults", "syscalls": "calls", "interrupts": "intr"}
 
 
 def budget(row):
@@ -21,12 +23,12 @@ def number(value):
 
 def cells(row, ratio):
     return (row["case"], str(row["n"]), row["who"], number(row["instructions"]),
-            *(number(row[name]) for name in ("rdpmc", "rdtsc", "wrmsr", "rdmsr", "cr4", "faults", "syscalls")),
+            *(number(row[name]) for name in benchcases.FIGURES),
             ratio, budget(row), {True: "met", False: "NOT MET", None: ""}[row["met"]])
 
 
 def formatted(texts):
-    left = (0, 2, 12, 13)
+    left = (0, 2, 13, 14)
     return "  ".join(text.ljust(width) if i in left else text.rjust(width)
                      for i, (text, width) in enumerate(zip(texts, WIDTHS))).rstrip()
 

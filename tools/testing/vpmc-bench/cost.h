@@ -115,7 +115,7 @@ static inline void cost_print(const struct cost *cost, const char *name,
 {
 	const struct totals *t = &cost->least;
 
-	printf("raw case=%s n=%u who=%s rounds=%u user=%llu kernel=%llu rdpmc=%llu rdtsc=%llu wrmsr=%llu rdmsr=%llu cr4=%llu faults=%llu syscalls=%llu\n",
+	printf("raw case=%s n=%u who=%s rounds=%u user=%llu kernel=%llu rdpmc=%llu rdtsc=%llu wrmsr=%llu rdmsr=%llu cr4=%llu faults=%llu syscalls=%llu interrupts=%llu\n",
 	       name, n, who, cost->rounds,
 	       (unsigned long long)instructions(t, USER_MODE),
 	       (unsigned long long)instructions(t, KERNEL_MODE),
@@ -125,7 +125,8 @@ static inline void cost_print(const struct cost *cost, const char *name,
 	       (unsigned long long)both_modes(t, PMU_TEST_RDMSR),
 	       (unsigned long long)both_modes(t, PMU_TEST_CR4_WRITES),
 	       (unsigned long long)both_modes(t, PMU_TEST_PAGE_FAULTS),
-	       (unsigned long long)both_modes(t, PMU_TEST_SYSCALLS));
+	       (unsigned long long)both_modes(t, PMU_TEST_SYSCALLS),
+	       (unsigned long long)both_modes(t, PMU_TEST_INTERRUPTS));
 	fflush(stdout);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: switches monitored | unmonitored | elsewhere
+ * usage: switches monitored | unmonitored | elsewhere | cpus
  *
  * Costs of switches: one thread wakes another one and waits for its answer, both
  * on one CPU, a thousand times. What the counters add is the difference to the
@@ -10,6 +10,7 @@
  *   unmonitored	without
  *   elsewhere		the same while other threads have counters: one sleeps on
  *			this CPU, one runs on the next
+ *   cpus		the same while /dev/perfctr counts on all CPUs
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -220,10 +221,29 @@ static void elsewhere(void)
 	}
 }
 
+/* All CPUs count. */
+static void cpus(void)
+{
+	struct vpmc_global_control control = {
+		.size = sizeof(control), .cpu = VPMC_ALL_CPUS, .nr_counters = 4,
+	};
+	int fd = open("/dev/perfctr", O_RDWR), i;
+
+	for (i = 0; i < 4; i++) {
+		control.counter[i].evtsel = event_of(i, &what_user) | MODE_USER;
+		control.counter[i].index = events[i].index;
+	}
+	if (ioctl(fd, VPMC_IOC_G_CONTROL, &control) ||
+	    ioctl(fd, VPMC_IOC_G_START, 0))
+		err(1, "/dev/perfctr");
+	unmonitored("cpus");
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2)
-		errx(2, "usage: switches monitored | unmonitored | elsewhere");
+		errx(2, "usage: switches monitored | unmonitored | elsewhere | cpus");
 	cost = mmap(NULL, sizeof(*cost), PROT_READ | PROT_WRITE,
 		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (cost == MAP_FAILED)
@@ -236,6 +256,8 @@ int main(int argc, char **argv)
 	be_alone(0);
 	if (!strcmp(argv[1], "monitored"))
 		monitored();
+	else if (!strcmp(argv[1], "cpus"))
+		cpus();
 	else
 		unmonitored("nothing");
 	return 0;

@@ -65,6 +65,23 @@ static const struct event amd_events[MAX_N] = {
 	{ 0x00c4, 4 }, { 0x00c5, 5 },
 };
 
+/*
+ * For hybrid processors: an event that all types of core have and all counters
+ * count, with different counter masks.
+ */
+static const struct event common_events[MAX_N] = {
+	{ 0x00c4, 0 }, { 0x10000c4, 1 }, { 0x20000c4, 2 }, { 0x30000c4, 3 },
+	{ 0x00c0, VPMC_RDPMC_FIXED }, { 0x003c, VPMC_RDPMC_FIXED + 1 },
+	{ 0x0300, VPMC_RDPMC_FIXED + 2 },
+};
+
+/* Zhaoxin's fixed counters have other events than Intel's. */
+static const struct event zhaoxin_events[MAX_N] = {
+	{ 0x00c4, 0 }, { 0x09f0, 1 }, { 0x0af0, 2 }, { 0x0bf0, 3 },
+	{ 0x00c0, VPMC_RDPMC_FIXED }, { 0x0082, VPMC_RDPMC_FIXED + 1 },
+	{ 0x0083, VPMC_RDPMC_FIXED + 2 },
+};
+
 static const struct event *events = intel_events;
 
 /* How many counters a set has in turn: the last one is what the PMU has. */
@@ -83,10 +100,13 @@ struct counters {
 	void *map[MAX_N];
 };
 
-/* After ours perf's, unless the environment says that nobody wants to know */
+/*
+ * After ours perf's, unless the environment says that nobody wants to know. On hybrid
+ * processors a raw event of perf's is of the other type of core than the only CPU.
+ */
 static inline enum who last_who(void)
 {
-	return getenv("BENCH_NO_PERF") ? VPMC : PERF;
+	return getenv("BENCH_NO_PERF") || events == common_events ? VPMC : PERF;
 }
 
 static inline int perfctr_open(void)
@@ -111,6 +131,10 @@ static inline void who_init(void)
 	close(fd);
 	if (info.kind == VPMC_KIND_AMD)
 		events = amd_events;
+	if (!strncmp((const char *)info.name, "Zhaoxin", 7))
+		events = zhaoxin_events;
+	if (info.features & VPMC_FEATURE_HYBRID)
+		events = common_events;
 	sizes[NR_SIZES - 1] = info.nr_gp + info.nr_fixed;
 }
 

@@ -3,7 +3,8 @@
  * usage: formats text|json|csv|openmetrics CASE
  *
  * Prints a result that was made up: with values that only 64 bits hold, events that
- * were left out or never counted, threads, ratios and remarks. It needs no PMU.
+ * were left out or never counted, threads, ratios and remarks; "cpus" and "cpus-revoked"
+ * are one of processors. It needs no PMU.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../cpus.h"
 #include "../openmetrics.h"
 #include "../result.h"
 
@@ -53,6 +55,31 @@ static struct run runs[3] = {
 static struct result result = {
 	.options = &options, .plan = &plan, .run = runs, .nr = 1,
 };
+
+static struct vpmc_global_cpu cpus[] = {
+	{ .cpu = 0, .state = VPMC_CPU_STOPPED, .nr_counters = 3,
+	  .sum = { 9007199254740993, 5, 0 } },
+	{ .cpu = 1, .state = VPMC_CPU_ABSENT },
+	{ .cpu = 2, .state = VPMC_CPU_OFFLINE, .nr_counters = 3,
+	  .sum = { 1, 7, BIG } },
+};
+static const struct cpus_sample sample = { .cpu = cpus, .nr = 3 };
+
+static void print_cpus(const char *format, bool revoked)
+{
+	const struct cpus_result of_cpus = {
+		.options = &options, .group = &groups[0], .sample = &sample,
+		.elapsed = 2000000001, .revoked = revoked,
+		.status = revoked ? 9 : 3 << 8,
+	};
+	unsigned int i;
+
+	for (i = 0; i < groups[0].nr; i++)
+		first[i].text = (char *)first[i].name;
+	options.json = !strcmp(format, "json");
+	options.separator = strcmp(format, "csv") ? 0 : ',';
+	cpus_print(stdout, &of_cpus);
+}
 
 /* Ratios depend on how this processor selects the portable events. */
 static void select_as_here(struct vpmc_event *event, const char *name)
@@ -107,6 +134,10 @@ int main(int argc, char **argv)
 	select_as_here(&first[1], "cycles");
 	select_as_here(&second[0], "branches");
 	select_as_here(&second[1], "branch-misses");
+	if (!strncmp(argv[2], "cpus", 4)) {
+		print_cpus(argv[1], !strcmp(argv[2], "cpus-revoked"));
+		return 0;
+	}
 	choose(argv[2]);
 	if (!strcmp(argv[1], "json"))
 		print_json(stdout, &result);

@@ -20,6 +20,13 @@ equal "-a: the sum of all" "$(on all table)" $(($(on 0 table) + n))
 # the same instructions by one thread of taskset's, whatever COMMAND does after it
 taskset 1 vpmc stat -a -o other -e instructions,branches -- taskset 2 known
 equal "-a: the same again" "$n" "$(on 1 other)"
+taskset 1 vpmc stat -a -x ';' -o csv -e instructions,branches -- taskset 2 known
+equal "-a -x: the same again" "$n" "$(awk -F ';' '$1 == 1 && $3 == "instructions" { print $4 }' csv)"
+taskset 1 vpmc stat -a -j -o /out/cpus.json -e instructions,branches -- taskset 2 sh -c 'known; exit 5'
+equal "-a -j: COMMAND's status" 5 $?
+# revoked while it counts: the sums are those up to then
+vpmc stat -a -x , -o csv -e instructions -- sh -c 'echo 1 >/proc/sys/kernel/vpmc_revoke; known; echo 0 >/proc/sys/kernel/vpmc_revoke'
+equal "-a: revoked" "revoked revoked" "$(awk -F , '$1 == "" && $3 == "instructions" || $1 == 1 { printf "%s%s", s, $8; s = " " }' csv)"
 vpmc stat -a -e none -o table true 2>/tmp/err
 equal "-a -e none" "125 vpmc: processors: there is nothing to count; name events by -e, where there is a PMU (vpmc info tells)" \
 	"$? $(cat /tmp/err)"
@@ -39,7 +46,9 @@ equal "top: a busy processor" many "$n"
 bad "-a and -p" 125 "vpmc: -a: counts whoever runs; leave out -p and -t" vpmc stat -a -p 1
 bad "-a and -r" 125 "vpmc: -a: counts one set once; leave out -r, --split, --metrics, --per-thread, --stopped and --rank" \
 	vpmc stat -a -r 2 true
-bad "-a and -j" 125 "vpmc: -a: prints a table; leave out -j, -x and --format" vpmc stat -a -j true
+bad "-a, -j and -x" 125 "vpmc: -j and -x: one format is possible at a time; leave out the other one" vpmc stat -a -j -x , true
+bad "-a and openmetrics" 125 "vpmc: -a: has no openmetrics; use -j or -x, or leave out --format" \
+	vpmc stat -a --format openmetrics -o file true
 bad "--revoke alone" 125 "vpmc: --revoke: is for processors; add -a" vpmc stat --revoke true
 bad "top with a COMMAND" 125 "vpmc: true: vpmc top runs no command; leave it out, or use vpmc stat -a" vpmc top true
 bad "top -d 0" 125 "vpmc: -d 0: not a number from 0.001 to 1000000; give one" vpmc top -d 0

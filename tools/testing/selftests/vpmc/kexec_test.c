@@ -3,7 +3,8 @@
  * kexec leaves the counters off for the next kernel, whatever they did before.
  *
  * In the first kernel this program loads another one (/add/bzImage), with
- * itself as init, starts counters on all CPUs and boots that. There it looks at
+ * itself as init, starts counters on all CPUs (threads' or, with the argument
+ * "cpus", those of /dev/perfctr) and boots that. There it looks at
  * the registers. That kernel does not know that there is a PMU, so nobody has
  * touched them. Its output goes to the channels of scripts/vm.
  *
@@ -13,7 +14,7 @@
 #include <sys/reboot.h>
 #include <sys/stat.h>
 #include <linux/reboot.h>
-#include "vpmc_test.h"
+#include "global.h"
 
 #define KERNEL		"/add/bzImage"
 #define INITRAMFS	"/tmp/kexec-initramfs"
@@ -39,11 +40,6 @@ static void die(const char *what)
 	printf("Bail out! %s: %s\n", what, strerror(errno));
 	fflush(stdout);
 	exit(1);
-}
-
-static int nr_cpus(void)
-{
-	return sysconf(_SC_NPROCESSORS_CONF);
 }
 
 static uint64_t rdmsr(int cpu, uint32_t msr)
@@ -137,14 +133,28 @@ static void await_register(int cpu, uint32_t msr)
 	}
 }
 
+static void *run(void *arg)
+{
+	if (pin((long)arg))
+		die("a thread");
+	code_loop(LONG_MAX, 0);
+	return NULL;
+}
+
 /* Returns when all registers are in use on all CPUs. */
-static void start_counting(void)
+static void start_counting(bool cpus)
 {
 	pthread_t thread;
-	int cpu, i;
+	int cpu, i, fd;
 
+	if (cpus) {
+		fd = global_open();
+		if (global_program(fd, VPMC_ALL_CPUS, all) || global_start(fd))
+			die("/dev/perfctr");
+	}
 	for (cpu = 0; cpu < nr_cpus(); cpu++)
-		if (pthread_create(&thread, NULL, count, (void *)(long)cpu))
+		if (pthread_create(&thread, NULL, cpus ? run : count,
+				   (void *)(long)cpu))
 			die("pthread_create");
 	for (cpu = 0; cpu < nr_cpus(); cpu++) {
 		for (i = 0; i < NR_GP; i++) {
@@ -240,7 +250,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	load_kernel();
-	start_counting();
+	start_counting(argc > 1 && !strcmp(argv[1], "cpus"));
 	reboot(LINUX_REBOOT_CMD_KEXEC);
 	die("kexec");
 }

@@ -6,6 +6,7 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
+#include "global.h"
 #include "image.h"
 #include "perf.h"
 
@@ -178,6 +179,81 @@ TEST(user_mode)
 	if (!pid)
 		_exit(enter(DOMAIN("none")) ? 1 : refused_everything());
 	EXPECT_EQ(0, child_status(pid));
+}
+
+FIXTURE(cpus)
+{
+};
+
+FIXTURE_VARIANT(cpus)
+{
+	const char *domain;
+	int open;		/* the result of open() */
+	int control;		/* of CONTROL by a descriptor of root's */
+	int kernel;		/* of CONTROL of kernel mode by that */
+	uint32_t reason;	/* of the last refusal */
+};
+
+FIXTURE_VARIANT_ADD(cpus, everything) {
+	.domain = DOMAIN("base"),
+};
+
+FIXTURE_VARIANT_ADD(cpus, not_the_kernel) {
+	.domain = DOMAIN("user"), .kernel = -EACCES,
+	.reason = VPMC_REASON_KERNEL_MODE,
+};
+
+FIXTURE_VARIANT_ADD(cpus, threads_alone) {
+	.domain = DOMAIN("thread"), .open = -EACCES, .control = -EACCES,
+	.kernel = -EACCES, .reason = VPMC_REASON_SECURITY,
+};
+
+FIXTURE_VARIANT_ADD(cpus, no_events) {
+	.domain = DOMAIN("none"), .open = -EACCES, .control = -EACCES,
+	.kernel = -EACCES, .reason = VPMC_REASON_SECURITY,
+};
+
+FIXTURE_SETUP(cpus)
+{
+	REQUIRE_POLICY();
+}
+
+FIXTURE_TEARDOWN(cpus)
+{
+}
+
+static int wrong_cpus(int fd, const FIXTURE_VARIANT(cpus) *variant)
+{
+	static const struct choice kernel[] = { { EV_KERNEL_INSNS, 0 }, {} };
+	struct vpmc_global_control control;
+	int own;
+
+	if (enter(variant->domain))
+		return 1;
+	own = global_open();
+	if ((own < 0 ? own : 0) != variant->open)
+		return 2;
+	global_init(&control, 0, two);
+	if (global_control(fd, &control) != variant->control)
+		return 3;
+	global_init(&control, 0, kernel);
+	if (global_control(fd, &control) != variant->kernel)
+		return 4;
+	return control.reason != variant->reason ? 5 : 0;
+}
+
+/* Counting processors is asked as perf asks. */
+TEST_F(cpus, what_is_allowed)
+{
+	int fd = global_open();
+	pid_t pid;
+
+	ASSERT_LE(0, fd);
+	pid = fork();
+	if (!pid)
+		_exit(wrong_cpus(fd, variant));
+	EXPECT_EQ(0, child_status(pid));
+	close(fd);
 }
 
 /* A process in @domain that ends when the pipe is closed. */

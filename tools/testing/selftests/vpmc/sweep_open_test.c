@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Counters are attached to a process. At each of vpmc's instructions in open()
- * the process ends, or another process attaches counters to it.
+ * the process ends, executes a set-user-ID program, or another process attaches
+ * counters to it.
  *
  * Copyright (C) 2026 vpmc developers
  */
 #include "sweep.h"
+#include "image.h"
 #include "poller.h"
-#include "target.h"
 
 /* How long CPU 1 waits for something that CPU 0 may block. */
 #define WAITS	50
@@ -16,6 +17,7 @@ struct scene {
 	struct sweep *s;
 	pid_t pid;		/* whose counters */
 	int pidfd;
+	int go, execed;		/* ends of pipes: see start_user() */
 	unsigned long found, refused;
 	unsigned long meanwhile;	/* how often it ended while CPU 0 was held */
 };
@@ -198,6 +200,115 @@ TEST_F(sweep_open, attached_meanwhile)
 	EXPECT_EQ(KILLED_BY(SIGKILL), child_status(scene->pid));
 }
 
+/* A program of root's with the set-user-ID bit, which sleeps. */
+#define SECRET	IMAGE_DIR "/sleep"
+
+static int install_secret(void)
+{
+	return image_mount(0, 0, 0755) || copy_file("/bin/busybox", SECRET) ||
+	       chmod(SECRET, 04755);
+}
+
+/* On CPU 1, a user's. A byte makes it execute the program; that closes @execed. */
+static int start_user(void)
+{
+	int go[2], execed[2];
+	char byte;
+
+	if (pin(1) || pipe(go) || pipe2(execed, O_CLOEXEC))
+		return 1;
+	scene->pid = fork();
+	if (!scene->pid) {
+		if (become(1000) || read(go[0], &byte, 1) != 1)
+			_exit(100);
+		execl(SECRET, "sleep", "1000", NULL);
+		_exit(101);
+	}
+	close(go[0]);
+	close(execed[1]);
+	scene->go = go[1];
+	scene->execed = execed[0];
+	return scene->pid < 0 || pin(0);
+}
+
+static bool is_secret(void)
+{
+	return poll_now(scene->execed) == POLLHUP;
+}
+
+static int exec_it(struct sweep *s)
+{
+	struct pmu_trigger at;
+
+	if (write(scene->go, "", 1) != 1)
+		return -errno;
+	if (!wait_for(is_secret))
+		return 0;
+	at = pmu_trigger_status();
+	scene->meanwhile += pmu_trigger_state(&at) == PMU_TRIGGER_HELD;
+	return 0;
+}
+
+/* The C library's calls are for all threads. */
+static int act_as(uid_t uid)
+{
+	return syscall(SYS_setresuid, -1, 0, -1) ||
+	       syscall(SYS_setresgid, -1, uid, -1) ||
+	       syscall(SYS_setresuid, -1, uid, -1);
+}
+
+/* Without root's rights, which would let it open the program's, too. */
+static int open_as_user(unsigned long k)
+{
+	int fd;
+
+	if (act_as(1000))
+		return -EPROTO;
+	fd = open_disturbed(k);
+	return act_as(0) ? -EPROTO : fd;
+}
+
+/* Either open() is too late, or the attached counters end with execve(). */
+static int wrong_if_it_execs(void *arg, unsigned long k)
+{
+	int fd, wrong = start_user();
+
+	wait_until_asleep();
+	fd = open_as_user(k);
+	if (!scene->s->disturbed)
+		wrong += write(scene->go, "", 1) != 1;
+	while (!is_secret())
+		usleep(100);
+	wait_until_asleep();
+	if (fd >= 0) {
+		scene->found++;
+		wrong += state_of(fd) != VPMC_STATE_UNLINKED;
+		close(fd);
+	} else {
+		scene->refused++;
+		wrong += fd != -EACCES;
+	}
+	if (wrong)
+		fprintf(stderr, "# open: %d\n", fd);
+	kill(scene->pid, SIGKILL);
+	wrong += child_status(scene->pid) != KILLED_BY(SIGKILL);
+	close(scene->go);
+	close(scene->execed);
+	return wrong;
+}
+
+TEST_F(sweep_open, it_execs)
+{
+	ASSERT_EQ(0, install_secret());
+	scene->s->call = exec_it;
+	sweep_all(_metadata, scene->s, sweep_step(), wrong_if_it_execs, NULL);
+	TH_LOG("opened %lu times, too late %lu times; executed meanwhile %lu times",
+	       scene->found, scene->refused, scene->meanwhile);
+	EXPECT_LT(0, scene->meanwhile);
+	EXPECT_LT(0, scene->found);
+	EXPECT_LT(0, scene->refused);
+	EXPECT_EQ(0, image_unmount());
+}
 NEEDS({ "*", EXACT | DISTURBS | ROOT },);
 
 TEST_HARNESS_MAIN

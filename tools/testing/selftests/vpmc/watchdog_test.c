@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The hard-lockup watchdog is a perf event on every CPU. The watchdog and
- * programmed sets exclude each other, and a refusal names the watchdog. For a
+ * The hard-lockup watchdog is a perf event on every CPU. The watchdog on one side,
+ * programmed sets and counters of CPUs on the other side exclude each other, and
+ * a refusal names the watchdog. For a
  * machine with nmi_watchdog=1 on the command line, except for the first test.
  *
  * Copyright (C) 2026 vpmc developers
  */
-#include "vpmc_test.h"
+#include "global.h"
 #include "perf.h"
 
 #define WATCHDOG_FILE	"/proc/sys/kernel/nmi_watchdog"
@@ -146,6 +147,66 @@ TEST(started_on_one_cpu)
 
 	ASSERT_EQ(0, set_cpu_online(1, "0"));
 	ASSERT_EQ(0, set_cpu_online(1, "1"));
+	watchdog_gives_it_up(_metadata);
+}
+
+/* What a CPU's loop adds to its counters, in each of three loops. */
+static void cpus_count(struct __test_metadata *_metadata, int fd)
+{
+	uint64_t constant;
+	int cpu;
+
+	ASSERT_EQ(0, global_program(fd, VPMC_ALL_CPUS, two));
+	ASSERT_EQ(0, global_start(fd));
+	EXPECT_EQ(VPMC_HOLDER_GLOBAL, pmu_holder(fd));
+	for (cpu = 0; cpu < 2; cpu++) {
+		ASSERT_EQ(0, pin(cpu));
+		constant = global_sum_of_loop(fd, cpu, 1) - 2;
+		EXPECT_EQ(constant,
+			  global_sum_of_loop(fd, cpu, 5000) - 2 * 5000);
+	}
+}
+
+/* Counters of CPUs are refused while the watchdog runs, and it while they run. */
+TEST(against_cpus)
+{
+	struct vpmc_global_control control;
+	int fd = global_open(), cpu;
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, set_watchdog("1"));
+	EXPECT_EQ(VPMC_HOLDER_WATCHDOG, pmu_holder(fd));
+	global_init(&control, VPMC_ALL_CPUS, two);
+	EXPECT_EQ(-EBUSY, global_control(fd, &control));
+	EXPECT_EQ(VPMC_REASON_PMU_WATCHDOG, control.reason);
+	EXPECT_EQ(2, control.bad_counter);
+	/* It takes the PMU from threads, and not from the watchdog. */
+	control.flags = VPMC_GLOBAL_REVOKE;
+	EXPECT_EQ(-EBUSY, global_control(fd, &control));
+	EXPECT_EQ(VPMC_REASON_PMU_WATCHDOG, control.reason);
+	EXPECT_EQ(-ENODATA, global_start(fd));
+	EXPECT_EQ(VPMC_HOLDER_WATCHDOG, pmu_holder(fd));
+	for (cpu = 0; cpu < 2; cpu++) {
+		ASSERT_EQ(0, pin(cpu));
+		EXPECT_EQ(0, perf_error(10000));
+	}
+
+	ASSERT_EQ(0, set_watchdog("0"));
+	cpus_count(_metadata, fd);
+	/* It cannot start, and the counters go on. */
+	EXPECT_EQ(0, set_watchdog("1"));
+	EXPECT_EQ(VPMC_HOLDER_GLOBAL, pmu_holder(fd));
+	ASSERT_EQ(0, global_stop(fd));
+	cpus_count(_metadata, fd);
+	ASSERT_EQ(0, set_cpu_online(1, "0"));
+	ASSERT_EQ(0, set_cpu_online(1, "1"));
+	EXPECT_EQ(VPMC_CPU_RUNNING, global_state(fd, 1));
+	ASSERT_EQ(0, global_stop(fd));
+	cpus_count(_metadata, fd);
+
+	close(fd);
+	ASSERT_EQ(0, set_watchdog("0"));
+	ASSERT_EQ(0, set_watchdog("1"));
 	watchdog_gives_it_up(_metadata);
 }
 
