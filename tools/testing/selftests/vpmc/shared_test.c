@@ -12,7 +12,7 @@
 
 static const struct choice branches[] = { { EV_BRANCHES, VPMC_ANY }, {} };
 static const struct choice two[] = {
-	{ EV_INSNS, FIXED(0) }, { EV_BRANCHES, VPMC_ANY }, {}
+	{ EV_INSNS, VPMC_ANY }, { EV_BRANCHES, VPMC_ANY }, {}
 };
 static const struct choice three[] = {
 	{ EV_BRANCHES, VPMC_ANY }, { EV_BRANCHES, VPMC_ANY },
@@ -181,7 +181,7 @@ TEST_F(shared, event_comes)
 {
 	int cpu;
 
-	ASSERT_EQ(0, set_open(&self->set, two));
+	ASSERT_EQ(0, set_open(&self->set, branches));
 	for (cpu = 0; cpu < 2; cpu++) {
 		ASSERT_EQ(0, pin(cpu));
 		ASSERT_EQ(0, open_branches(self->perf, 3, 0));
@@ -455,6 +455,36 @@ TEST_F(shared, cpu_comes)
 	EXPECT_EQ(1, returned(self->perf));
 	ASSERT_EQ(0, pin(0));
 	EXPECT_LT(0, group_counts(self->perf, 4));
+}
+
+/* Both interrupt, often together. Neither loses one or gets the other's. */
+TEST_F(shared, overflows)
+{
+	struct vpmc_control *control = &self->set.control;
+	const struct code_count more = code_add(CODE_MEASURE, CODE_LOOP(100000));
+	struct perf_samples perf;
+	struct vpmc_read read;
+
+	ASSERT_EQ(0, allow_all_samples());
+	ASSERT_EQ(0, set_rate(INT_MAX));
+	ASSERT_EQ(0, samples_open(&perf, 1009));
+	self->set.fd = vpmc_open();
+	ASSERT_LE(0, self->set.fd);
+	self->set.page = vpmc_map(self->set.fd);
+	ASSERT_NE(MAP_FAILED, self->set.page);
+	control_init(control, VPMC_CONTROL_STOPPED | VPMC_CONTROL_REARM);
+	control_add_period(control, EV_INSNS, VPMC_ANY, 1000);
+	ASSERT_EQ(0, set_control(&self->set));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+	ASSERT_EQ(0, code_measure(perf.fd, PERF_EVENT_IOC_ENABLE,
+				  PERF_EVENT_IOC_DISABLE, code_loop, 100000, 0));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+	EXPECT_LE(more.insns, read.sum[0]);
+	EXPECT_EQ(read.sum[0] / 1000, self->set.page->overflows);
+	EXPECT_EQ(0, self->set.page->merged);
+	EXPECT_EQ(more.insns / 1009, samples_taken(&perf));
+	samples_close(&perf);
 }
 
 /* CONTROL and UNLINK of sets of 1 to 3 counters, and of fixed ones. */
