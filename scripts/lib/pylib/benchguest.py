@@ -8,6 +8,9 @@ import sys
 
 from . import disassembly, progress
 
+# Sets have all counters, unless a program chooses: see kernel.vpmc_counters.
+os.environ["VPMC_APPEND"] = "sysctl.kernel.vpmc_counters=all"
+
 # The processors: their name in the table, and what scripts/vm needs for them.
 CPUS = {
     "skylake": ["--cpu", "Skylake-Client,pmu=on"],

@@ -77,7 +77,8 @@ class Boot:
         m.command += ["-cpu", o["cpu"], "-smp", str(o["cpus"]), "-m", str(o["mem"]),
                       *self.clock(), "-rtc", "base=2024-01-01,clock=vm", "-seed", "1",
                       "-kernel", self.kernel, "-initrd", self.initramfs(),
-                      "-append", f"console=ttyS0 panic=-1 nmi_watchdog=0 {o['append']}".strip()]
+                      "-append", " ".join(["console=ttyS0 panic=-1 nmi_watchdog=0",
+                                           *os.environ.get("VPMC_APPEND", "").split(), o["append"]]).strip()]
         open(self.log, "wb").close()
         if "," in self.log or "," in m.rundir:
             raise Refused(f"{self.log}: the path must not contain a comma")

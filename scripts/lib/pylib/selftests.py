@@ -9,6 +9,9 @@ import shlex
 
 from . import progress, tap
 
+# Sets have all counters, unless a program chooses: see kernel.vpmc_counters.
+os.environ["VPMC_APPEND"] = "sysctl.kernel.vpmc_counters=all"
+
 # Runs in the patched tree, which is locked meanwhile. Guests of another suite may
 # be taking the programs: those that stay are left alone.
 MAKE = """

@@ -332,7 +332,9 @@ TEST(bad_input)
 	static const char * const bad[] = {
 		"\n", "0", "none", "0,0", "0x10,0", "0x10000000c,0", "1,8",
 		"0x1,0x100000000", "0xf,0x7", "0xc", "0xc,", ",1", "0xc,1,1",
-		"0xc 0x1", "shared", "all,1", "-1,0",
+		"0xc 0x1", "all,1", "-1,0", "shared,1,1", "shared 1", "shared 0,0",
+		"shared 5,0", "shared 1,4", "shared -1,0", "shared 0x1,0",
+		"shared 1,1,1", "shared 4294967295,1", "shared 1,",
 		"0x00000000000000000000000000000000000000000000000000c,1",
 	};
 	char text[64];
