@@ -126,7 +126,10 @@ void graph_calibrate(const struct vpmc_page *page);
 
 /* maps.c */
 
-/* Copies the process's maps to a file, if no copy has @function. */
+/*
+ * Copies the process's maps to a new file, if the latest copy does not cover
+ * @function.
+ */
 void graph_note_maps(uint64_t function);
 
 /* Forgets all copies of the maps, in a new process. */
