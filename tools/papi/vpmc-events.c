@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The component's native events, by libvpmc's names.
+ * Native events of the component, with libvpmc's names.
+ *
+ * The list begins with the processor's table: each event, followed by its unit
+ * masks. Then follow the names that programs and PAPI's presets have asked for.
  *
  * Copyright (C) 2026 vpmc developers
  *
@@ -19,7 +22,7 @@
 
 #include "vpmc-events.h"
 
-#define MODES		(3ULL << 16)	/* USR, OS: the event set's domain decides */
+#define MODES		(3ULL << 16)	/* USR and OS, which the domain of the event set decides */
 
 struct entry {
 	char *name, *description;
@@ -31,7 +34,10 @@ static struct entry *entries;
 static unsigned int nr, room, listed;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Under the lock; NULL if there is no memory. */
+/*
+ * Appends an entry. The caller holds the lock. Returns NULL if there is no
+ * memory.
+ */
 static struct entry *append(const char *name, const char *description)
 {
 	struct entry *e;
@@ -122,7 +128,10 @@ int vpmc_event_select(unsigned int code, uint64_t *select)
 	return err;
 }
 
-/* The next event, or the next unit mask of this one; nr: there is none. */
+/*
+ * Returns the next event, or the next unit mask of this event, or nr if there
+ * is none.
+ */
 static unsigned int next(unsigned int code, bool umask)
 {
 	unsigned int i;
@@ -156,7 +165,7 @@ int vpmc_enum_events(unsigned int *code, int modifier)
 	return PAPI_ENOIMPL;
 }
 
-/* A name that is new: it is added if it can be encoded. */
+/* Adds a new name, if it can be encoded. */
 static int add_name(const char *name, unsigned int *code)
 {
 	struct vpmc_event *event;

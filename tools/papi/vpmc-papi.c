@@ -42,23 +42,25 @@
 papi_vector_t VECTOR;
 
 /*
- * A thread. @own is opened when it is needed first: the main thread's init_thread()
- * runs before init_component(). @programmed is the event set that the kernel has.
+ * State of a thread. @own is opened at its first use, because init_thread() of
+ * the main thread runs before init_component(). @programmed is the event set
+ * that the kernel has.
  */
 struct context {
 	struct vpmc *own;
 	const struct control *programmed, *running;
 };
 
-/* An event set. */
+/* state of an event set */
 struct control {
 	unsigned int nr, domain;
-	int events[VPMC_MAX_COUNTERS];		/* numbers of vpmc-events.h */
+	int events[VPMC_MAX_COUNTERS];		/* numbers of events, see vpmc-events.h */
 	uint64_t period[VPMC_MAX_COUNTERS];
-	uint64_t base[VPMC_MAX_COUNTERS];	/* sums that count as zero */
+	uint64_t base[VPMC_MAX_COUNTERS];	/* sums at the last reset */
 	long long count[VPMC_MAX_COUNTERS];
-	struct vpmc *other;			/* of the thread it is attached to */
-	struct context *context;		/* whose it was last programmed in */
+	/* counters of the thread it is attached to, or NULL */
+	struct vpmc *other;
+	struct context *context;		/* thread that has programmed it last */
 	bool inherit, overflows;
 };
 
@@ -96,7 +98,7 @@ static int error_of(int err, const struct vpmc_control *set)
 	return PAPI_ESYS;
 }
 
-/* The thread's own handle; a new one in the child of a fork(). */
+/* Returns the thread's own handle. Opens a new one in the child of a fork(). */
 static int own_handle(struct context *context, struct vpmc **v)
 {
 	if (context->own && vpmc_fd(context->own) < 0) {
@@ -174,7 +176,10 @@ static int program(struct context *context, struct control *control,
 	return PAPI_OK;
 }
 
-/* Whether the kernel takes the set. Not while another one of the thread counts. */
+/*
+ * Asks whether the kernel accepts the set. Does not ask while another set of
+ * the thread counts, because programming would replace that set.
+ */
 static int judge(struct context *context, struct control *control)
 {
 	if (!control->nr || (!control->other && context->running))
@@ -182,7 +187,7 @@ static int judge(struct context *context, struct control *control)
 	return program(context, control, VPMC_CONTROL_STOPPED);
 }
 
-/* Its programming is not what the kernel has any more. */
+/* Notes that the kernel's set no longer matches @control. */
 static void forget(struct context *context, const struct control *control)
 {
 	if (context->programmed == control)
@@ -194,7 +199,7 @@ static int read_sums(struct vpmc *v, const struct control *control, uint64_t *no
 	struct vpmc_read sums;
 	int err;
 
-	/* this number of counters is the one that is read in few instructions */
+	/* vpmc_read() is fastest with the exact number of counters. */
 	if (!control->inherit)
 		return vpmc_read(v, now, control->nr, NULL);
 	err = vpmc_read_sums(v, VPMC_READ_LIVING | VPMC_READ_FINISHED, &sums);
@@ -211,7 +216,7 @@ static int vpmc_start_set(hwd_context_t *ctx, hwd_control_state_t *ctl)
 
 	if (err)
 		return err;
-	/* what was judged is there already, and its sums stand */
+	/* The kernel has this set since judge(). Its sums become the base. */
 	if (context->programmed == control && !control->overflows &&
 	    !control->inherit && !control->other &&
 	    read_sums(v, control, control->base) >= 0 && !vpmc_start(v))
@@ -235,11 +240,14 @@ static int vpmc_stop_set(hwd_context_t *ctx, hwd_control_state_t *ctl)
 	if (!control->other)
 		context->running = NULL;
 	err = vpmc_stop(v);
-	/* a target that has ended counts no more */
+	/* A target that has ended is stopped already. */
 	return err && err != -ESRCH ? PAPI_ESYS : PAPI_OK;
 }
 
-/* Another thread's set, inherited counts, and the first read after a fork(). */
+/*
+ * Reads another thread's set, inherited counts, or the first time after a
+ * fork().
+ */
 static __attribute__((__noinline__, __cold__)) int
 read_slowly(struct context *context, struct control *control)
 {
@@ -256,7 +264,10 @@ read_slowly(struct context *context, struct control *control)
 	return PAPI_OK;
 }
 
-/* The usual case in few instructions: a set of the thread that calls. */
+/*
+ * Reads a set of the calling thread in few instructions. This is the usual
+ * case.
+ */
 static int vpmc_read_set(hwd_context_t *ctx, hwd_control_state_t *ctl,
 			 long long **values, int flags)
 {
@@ -308,7 +319,7 @@ static int vpmc_init_control_state(hwd_control_state_t *ctl)
 	return PAPI_OK;
 }
 
-/* The thread's counters go back to the kernel: others may want them. */
+/* Gives the thread's counters back to the kernel, for other users. */
 static void release(struct context *context)
 {
 	if (!context->own)
@@ -427,7 +438,7 @@ static int vpmc_set_overflow(EventSetInfo_t *set, int index, int threshold)
 	       _papi_hwi_stop_signal(VECTOR.cmp_info.hardware_intr_sig);
 }
 
-/* The counters stand until the handler has ended. */
+/* Handles an overflow. The counters are stopped until the handler has ended. */
 static void vpmc_dispatch_timer(int number, hwd_siginfo_t *info, void *uc)
 {
 	int cidx = VECTOR.cmp_info.CmpIdx;
@@ -525,7 +536,9 @@ papi_vector_t VECTOR = {
 		.fast_counter_read = 1,
 		.fast_real_timer = 1,
 		.attach = 1,
-		/* vpmc can do without, two of PAPI's test programs cannot */
+		/*
+		 * vpmc does not need this, but two of PAPI's test programs do.
+		 */
 		.attach_must_ptrace = 1,
 		.inherit = 1,
 		.cntr_umasks = 1,

@@ -61,7 +61,7 @@ static void print_text(const struct way *way, unsigned int nr)
 			       way[i].counters, way[i].left_out);
 }
 
-/* Each bucket: its least value, how many, and a bar. */
+/* Prints the least value, the number of samples and a bar for each bucket. */
 static void print_histogram(const struct way *way)
 {
 	const struct vpmc_stats *stats = &way->ticks;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * COMMAND as a child.
+ * Runs COMMAND as a child process.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -18,11 +18,17 @@
 #include "child.h"
 #include "fail.h"
 
-/* How the child's programming went, in memory that both see. */
+/*
+ * Result of the child's vpmc_program(), in memory that parent and child share.
+ */
 struct answer {
 	int result;
 	struct vpmc_error error;
-	struct vpmc_event event[];	/* what their pointers mean is the same */
+	/*
+	 * its pointers are valid in both processes, because fork() copies the
+	 * memory
+	 */
+	struct vpmc_event event[];
 };
 
 static sigset_t before;		/* the signal mask that COMMAND gets */
@@ -38,7 +44,10 @@ void signals_begin(void)
 	sigaddset(&ours, SIGINT);
 	sigaddset(&ours, SIGTERM);
 	sigaddset(&ours, SIGHUP);
-	/* a parent may have left it ignored, and then there would be no status */
+	/*
+	 * If a parent has left SIGCHLD ignored, waitpid() would return no
+	 * status.
+	 */
 	signal(SIGCHLD, SIG_DFL);
 	sigprocmask(SIG_BLOCK, &ours, &before);
 	signals = signalfd(-1, &ours, SFD_CLOEXEC);
@@ -59,7 +68,10 @@ bool signal_take(pid_t child)
 	    info.ssi_signo == SIGCHLD)
 		return false;
 	ending = true;
-	/* what comes from the terminal went to all of its foreground group */
+	/*
+	 * The terminal sends its signals to the whole foreground group, child
+	 * included.
+	 */
 	if (child && info.ssi_code != SI_KERNEL)
 		kill(child, info.ssi_signo);
 	return true;
@@ -90,7 +102,7 @@ static void send_descriptor(int channel, int fd)
 	(void)!sendmsg(channel, &message, MSG_NOSIGNAL);
 }
 
-/* -1: the child has sent none */
+/* Returns -1 if the child has sent no descriptor. */
 static int receive_descriptor(int channel)
 {
 	union {
@@ -112,7 +124,7 @@ static int receive_descriptor(int channel)
 	return fd;
 }
 
-/* The child, from fork() to execve(). */
+/* Runs in the child from fork() to execve(). */
 __attribute__((__noreturn__))
 static void be_child(int channel, char **command, struct group *group,
 		     unsigned int flags, struct answer *answer)
@@ -142,7 +154,7 @@ static void be_child(int channel, char **command, struct group *group,
 	_exit(STATUS_OURS);
 }
 
-/* Takes the child's counters over. */
+/* Takes over the descriptor of the child's counters. */
 static void take_counters(struct child *child, struct group *group,
 			  const struct answer *answer)
 {
@@ -211,7 +223,9 @@ void child_exec(struct child *child, char **command)
 	int error = 0;
 
 	(void)!send(child->channel, "", 1, MSG_NOSIGNAL);
-	/* it is closed by the execve() that succeeds */
+	/*
+	 * A successful execve() closes the child's end, and recv() returns 0.
+	 */
 	if (recv(child->channel, &error, sizeof(error), 0) == sizeof(error))
 		cannot_run(command[0], error);
 	close(child->channel);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * COMMAND as a child: started, waited for, and told what signals we get.
+ * Starts COMMAND as a child, waits for it, and forwards signals to it.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -16,35 +16,39 @@
 
 struct child {
 	pid_t pid;
-	int channel;		/* to the child, until it has become COMMAND */
-	struct vpmc *v;		/* its counters, or NULL */
+	int channel;		/* socket to the child, until the child has become COMMAND */
+	struct vpmc *v;		/* counters of the child, or NULL */
 };
 
 /*
- * Signals that end a measurement are blocked from here on, and SIGCHLD, to be
- * waited for; signal_fd() is a descriptor for them.
+ * Blocks SIGCHLD and the signals that end a measurement. signal_fd() returns a
+ * descriptor from which they are read.
  */
 void signals_begin(void);
 int signal_fd(void);
 
 /*
- * A child that waits to become COMMAND. With @group it has programmed itself so;
- * @group tells the counters. Fails if that was refused.
+ * Starts a child that waits to become COMMAND. With @group, the child programs
+ * these events for itself, and @group then names their counters. Fails if the
+ * kernel refuses the events.
  */
 void child_start(struct child *child, char **command, struct group *group,
 		 unsigned int flags);
 
-/* Lets it become COMMAND. Fails with its status if it cannot. */
+/* Lets the child become COMMAND. Fails with COMMAND's status if it cannot. */
 void child_exec(struct child *child, char **command);
 
 /*
- * Takes one signal that has come and hands it on to the child, if there is one,
- * unless it has got it from the terminal as well. Returns true if it is one that
- * ends the measurement.
+ * Takes one pending signal. Forwards it to the child, if there is one, unless
+ * the terminal has sent the signal to the child as well. Returns true if the
+ * signal ends the measurement.
  */
 bool signal_take(pid_t child);
 
-/* Has a signal come that ends measurements? No further one is begun then. */
+/*
+ * Returns true after a signal that ends measurements. No further run begins
+ * then.
+ */
 bool interrupted(void);
 
 #endif /* CHILD_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A run of COMMAND, with all its threads and children.
+ * Counts one run of COMMAND, with all its threads and children.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -16,7 +16,7 @@
 static void wait_for(struct child *child, const struct stat_options *options,
 		     struct run *run)
 {
-	/* a revocation can be seen while the thread lives, and not later */
+	/* A revocation is visible only while the thread lives. */
 	struct pollfd fds[] = { { .fd = signal_fd(), .events = POLLIN },
 				{ .fd = vpmc_fd(child->v) } };
 

@@ -18,7 +18,7 @@ int record_main(int argc, char **argv);
 int report_main(int argc, char **argv);
 int top_main(int argc, char **argv);
 
-/* The whole program, by another name. */
+/* main() of perfex, which is vpmc under another name */
 int perfex_main(int argc, char **argv);
 
 #endif /* COMMANDS_H */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What each processor counts, whoever runs there: vpmc stat -a.
+ * vpmc stat -a: counts what each processor does, for all threads that run
+ * there.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -45,7 +46,10 @@ void cpus_read(const struct vpmc_cpus *cpus, struct cpus_sample *sample)
 {
 	int nr;
 
-	/* an element that stays empty tells that these are all */
+	/*
+	 * A full array may lack processors. Read again until one element stays
+	 * empty.
+	 */
 	for (;;) {
 		nr = sample->room ? vpmc_cpus_read(cpus, 0, sample->cpu,
 						   sample->room) : 0;
@@ -61,7 +65,10 @@ void cpus_read(const struct vpmc_cpus *cpus, struct cpus_sample *sample)
 	sample->nr = nr;
 }
 
-/* Until COMMAND ends or, without one, a signal comes. Returns what wait() does. */
+/*
+ * Waits until COMMAND ends or, without COMMAND, for a signal. Returns the status
+ * of wait().
+ */
 static int wait_for(pid_t pid)
 {
 	struct pollfd fd = { .fd = signal_fd(), .events = POLLIN };

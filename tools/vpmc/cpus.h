@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What each processor counts, whoever runs there.
+ * Counts what each processor does, for all threads that run there.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -11,44 +11,50 @@
 
 #include "plan.h"
 
-/* What all of them have counted at some time. */
+/* counts of all processors at one time */
 struct cpus_sample {
 	struct vpmc_global_cpu *cpu;
 	unsigned int nr;
 	unsigned int room;
 };
 
-/* The counters of all processors, programmed and stopped; fails if refused. */
+/*
+ * Programs the counters of all processors, stopped. Fails if the kernel
+ * refuses.
+ */
 struct vpmc_cpus *cpus_open(const struct plan *plan, bool revoke);
 
-/* Starts them; fails if the PMU was taken away. */
+/* Starts the counters. Fails if the PMU was taken away. */
 void cpus_start(struct vpmc_cpus *cpus);
 
-/* Reads them into @sample, which begins as zeros and has memory of its own. */
+/*
+ * Reads the counters into @sample. A new @sample is all zeros; this allocates
+ * its memory.
+ */
 void cpus_read(const struct vpmc_cpus *cpus, struct cpus_sample *sample);
 
 /*
- * Prints a table: a line for each processor that counts, and one of their sums.
- * With @before, what was counted since then.
+ * Prints a line for each processor that counts, and a line with their sums.
+ * With @before, prints the difference to the counts in @before.
  */
 void cpus_table(FILE *file, const struct group *group,
 		const struct cpus_sample *sample,
 		const struct cpus_sample *before, bool colour);
 
-/* What vpmc stat -a has counted. */
+/* The result of vpmc stat -a */
 struct cpus_result {
 	const struct stat_options *options;
 	const struct group *group;
 	const struct cpus_sample *sample;
 	uint64_t elapsed;	/* nanoseconds */
 	bool revoked;		/* the PMU was taken away meanwhile */
-	int status;		/* COMMAND's, as wait() has it; 0 without one */
+	int status;		/* COMMAND's status of wait(); 0 without COMMAND */
 };
 
-/* Prints it in the format that the options name. */
+/* Prints the result in the format that the options name. */
 void cpus_print(FILE *file, const struct cpus_result *result);
 
-/* vpmc stat -a. Returns the exit status. */
+/* Runs vpmc stat -a. Returns the exit status. */
 int cpus_stat(const struct stat_options *options);
 
 #endif /* CPUS_H */

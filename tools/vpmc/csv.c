@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Comma separated values: a header, and a line for each number. They are quoted as
- * RFC 4180 says.
+ * Prints comma separated values: a header, and a line for each number. Fields
+ * are quoted as RFC 4180 says.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -11,12 +11,12 @@
 
 #include "result.h"
 
-/* One line. Texts that are NULL and values of no run are empty. */
+/* One line. NULL texts and values without a run are printed as empty fields. */
 struct line {
 	const char *thread, *name, *event, *unit, *select, *counter, *group,
 		*per, *mark;
 	struct value value;
-	const char *number;	/* in place of the value */
+	const char *number;	/* printed instead of @value, unless NULL */
 	const char *metric;
 };
 

@@ -27,7 +27,7 @@ struct ctl_options {
 	bool json;
 };
 
-/* All that is read. */
+/* everything that vpmc ctl read prints */
 struct reading {
 	struct vpmc_control control;
 	struct vpmc_read sums;

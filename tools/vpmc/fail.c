@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How the command ends when it cannot go on.
+ * Reports errors and ends the command.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -21,7 +21,10 @@ void fail_as(const char *as)
 	name = as;
 }
 
-/* One write: lines of several processes do not mix, and errors have no end. */
+/*
+ * Prints one line with one write(), so that lines of several processes do not
+ * mix.
+ */
 static void say(const char *format, va_list args)
 {
 	char *line = NULL;
@@ -47,7 +50,7 @@ void fail(int status, const char *format, ...)
 	exit(status);
 }
 
-/* Against some reasons nothing helps but to want something else. */
+/* Returns the advice for reasons to which the library gives no remedy. */
 static const char *other_remedy(unsigned int reason)
 {
 	switch (reason) {

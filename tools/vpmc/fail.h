@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How the command ends when it cannot go on: one line, one status, nothing left
- * half done.
+ * Reports an error in one line, and ends the command.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -11,31 +10,33 @@
 #include <stddef.h>
 
 /* Exit statuses, those of env(1) and timeout(1). */
-#define STATUS_OURS		125	/* anything that is not COMMAND's */
+#define STATUS_OURS		125	/* failures of vpmc itself, not of COMMAND */
 #define STATUS_NOT_EXECUTABLE	126
 #define STATUS_NOT_FOUND	127
-#define STATUS_SIGNAL		128	/* + its number */
+#define STATUS_SIGNAL		128	/* plus the number of the signal */
 
 /*
- * Prints "vpmc: WHAT: WHY; REMEDY" and ends the process with @status. The format
- * is all behind "vpmc: ", without a newline.
+ * Prints "vpmc: WHAT: WHY; REMEDY" and ends the process with @status. @format
+ * is the text after "vpmc: ", without a newline.
  */
 __attribute__((__noreturn__, __format__(__printf__, 2, 3)))
 void fail(int status, const char *format, ...);
 
-/* Another name than "vpmc" for all that follows. */
+/* Replaces "vpmc" by @as in all later messages. */
 void fail_as(const char *as);
 
-/* The same of what the library refuses, with STATUS_OURS. */
+/* Prints an error of the library, and ends the process with STATUS_OURS. */
 struct vpmc_error;
 __attribute__((__noreturn__))
 void fail_error(const struct vpmc_error *error);
 
-/* The same line, and the process goes on. */
+/* Prints a line as fail() does, and returns. */
 __attribute__((__format__(__printf__, 1, 2)))
 void note(const char *format, ...);
 
-/* malloc() and its like, or fail(). */
+/*
+ * Allocate memory as realloc() and asprintf() do. They call fail() on errors.
+ */
 void *get_memory(void *old, size_t members, size_t size);
 char *get_text(const char *format, ...)
 	__attribute__((__format__(__printf__, 1, 2)));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A graph for people: as a picture's source, as folded stacks and as a table. Shares
- * are of the first value.
+ * Prints a graph for people: as source for dot, as folded stacks and as a
+ * table. All shares are shares of the first value.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -13,11 +13,11 @@
 #include "graph.h"
 #include "table.h"
 
-#define LEAST_SHARE	0.005	/* of the whole: below it a function is not drawn */
+#define LEAST_SHARE	0.005	/* share of the whole below which a function is not drawn */
 #define MOST_DRAWN	200
-#define MOST_LINES	20	/* of the table */
+#define MOST_LINES	20	/* lines of the table */
 
-static const struct graph *sorted;	/* what qsort()'s functions compare */
+static const struct graph *sorted;	/* graph whose functions qsort() compares */
 
 static int by_exclusive(const void *a, const void *b)
 {
@@ -52,7 +52,7 @@ static unsigned int *in_order(const struct graph *graph,
 	return order;
 }
 
-/* Within the quotes of dot's language. */
+/* Prints @text escaped for a quoted string of dot. */
 static void print_quoted(FILE *file, const char *text)
 {
 	for (; *text; text++) {
@@ -118,7 +118,10 @@ void graph_print_dot(FILE *file, const struct graph *graph)
 	free(order);
 }
 
-/* Stacks are separated by semicolons. */
+/*
+ * Prints @name without semicolons, because these separate the frames of a
+ * stack.
+ */
 static void print_name(FILE *file, const char *name)
 {
 	for (; *name; name++)

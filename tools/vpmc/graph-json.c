@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A graph as one JSON object, as vpmc-graph.schema.json describes it. It may have a
- * million nodes: they are printed one after the other.
+ * Prints a graph as one JSON object, as vpmc-graph.schema.json describes it.
+ * Nodes are printed one at a time, because there may be a million of them.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -76,7 +76,7 @@ static struct json_object *arc_object(const struct graph *graph,
 	return object;
 }
 
-/* Nodes by number, but for the root: the first one is number 1. */
+/* Prints the nodes in order of their numbers. The root, node 0, is left out. */
 static void print_nodes(FILE *file, const struct graph *graph,
 			const struct tree *tree)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads what the preloaded library has left: a file for each thread, named
- * PID.IMAGE.TID.N, and what was mapped in PID.IMAGE.maps.N.
+ * Reads the files of the preloaded library. Each thread has a file named
+ * PID.IMAGE.TID.N. The files PID.IMAGE.maps.N say what was mapped.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -21,9 +21,9 @@
 #include "graph/record.h"
 #include "names.h"
 
-#define MAPS	64	/* files of one program that are looked at */
+#define MAPS	64	/* most maps files of one program that are read */
 
-/* A file of a thread. */
+/* file of one thread */
 struct source {
 	char *name;
 	unsigned int pid, image, tid, n;
@@ -31,14 +31,14 @@ struct source {
 	size_t size;
 };
 
-/* The names of one program. */
+/* names of the functions of one program */
 struct image {
 	unsigned int pid, image;
 	struct names *names[MAPS];
 	unsigned int nr;
 };
 
-/* Which function an address of a program is. */
+/* address in a program, and the function that is there */
 struct place {
 	struct names *names;
 	uint64_t address;
@@ -52,11 +52,11 @@ struct loader {
 	struct source *source;
 	unsigned int nr;
 	struct image image;
-	void *places;		/* struct place */
-	void *functions;	/* struct key */
+	void *places;		/* tree of struct place */
+	void *functions;	/* tree of struct key */
 };
 
-/* A function by its name, for it may be in several processes. */
+/* A function by its name. Several processes may have the same function. */
 struct key {
 	const char *module, *name;
 	unsigned int function;
@@ -134,7 +134,9 @@ static void add_source(struct loader *loader, const char *name)
 			     source.name, strerror(errno));
 	}
 	close(fd);
-	/* one that had just been made when its process was killed */
+	/*
+	 * The process may have been killed when it had just created the file.
+	 */
 	if (!source.head || !is_whole(&source, loader->graph))
 		return;
 	loader->source = get_memory(loader->source, loader->nr + 1, sizeof(source));
@@ -204,7 +206,10 @@ static unsigned int function_by_name(struct loader *loader, const struct name *n
 	return key->function;
 }
 
-/* In the latest of the program's maps that has something there. */
+/*
+ * Finds the function in the latest maps file of the program that covers
+ * @address.
+ */
 static unsigned int find_function(struct loader *loader, uint64_t address)
 {
 	struct image *image = &loader->image;
@@ -228,7 +233,10 @@ static unsigned int find_function(struct loader *loader, uint64_t address)
 	return place->function;
 }
 
-/* From the library's order, ticks first, to ours. */
+/*
+ * Adds values in the library's order, which has ticks first, to values in the
+ * order of the graph.
+ */
 static void take_values(const struct loader *loader, const struct record_head *head,
 			const uint64_t *from, uint64_t *to)
 {
@@ -262,7 +270,7 @@ static void load_tree(struct loader *loader, const struct source *source,
 	};
 	take_values(loader, head, head->own, tree->own);
 	tree_add(graph, tree, 0, 0);
-	/* an earlier program of the same thread has its own file */
+	/* An earlier program of the same thread has a file of its own. */
 	for (i = 0; i < graph->nr_values; i++)
 		outside[i] = head->first[i] - (before ? before->head->last[i] : 0);
 	take_values(loader, head, outside, tree->node[0].exclusive);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What follows from the trees: inclusive values, who calls whom, and one tree of all
- * threads.
+ * Computes inclusive values and arcs, and merges the trees of all threads into
+ * one.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -34,7 +34,7 @@ unsigned int tree_add(const struct graph *graph, struct tree *tree,
 	unsigned int new = tree->nr++;
 	struct node *node;
 
-	/* in powers of two */
+	/* The array grows to the next power of two. */
 	if (!(new & (new - 1)))
 		tree->node = get_memory(tree->node, new ? 2 * new : 1, sizeof(*node));
 	node = &tree->node[new];
@@ -48,7 +48,10 @@ unsigned int tree_add(const struct graph *graph, struct tree *tree,
 	return new;
 }
 
-/* A node's number is greater than its parent's. */
+/*
+ * Sums from the last node to the first: a child has a greater number than its
+ * parent.
+ */
 static void sum_tree(const struct graph *graph, struct tree *tree)
 {
 	unsigned int i;
@@ -72,7 +75,7 @@ static int compare_arcs(const void *a, const void *b)
 	return x->callee < y->callee ? -1 : x->callee > y->callee;
 }
 
-/* An arc, made where there is none yet. */
+/* Finds an arc, and creates it if it does not exist. */
 static struct arc *find_arc(struct graph *graph, void **arcs, unsigned int caller,
 			    unsigned int callee)
 {
@@ -92,8 +95,8 @@ static struct arc *find_arc(struct graph *graph, void **arcs, unsigned int calle
 }
 
 /*
- * On the way into a node and out of it. A function or an arc that is on the path
- * already has its inclusive values counted there.
+ * Enters or leaves a node. If the function or arc is on the path already, its
+ * inclusive values were added at that earlier node.
  */
 static void pass(struct graph *graph, struct tree *tree, unsigned int n, void **arcs,
 		 bool in)
@@ -131,7 +134,9 @@ static void walk(struct graph *graph, struct tree *tree, void **arcs)
 			n = tree->node[n].child;
 			continue;
 		}
-		/* out of it, and of all whose last child it is */
+		/*
+		 * Leave the node, and each ancestor whose last child was left.
+		 */
 		for (;;) {
 			pass(graph, tree, n, arcs, false);
 			if (tree->node[n].sibling || !tree->node[n].parent)
@@ -142,7 +147,7 @@ static void walk(struct graph *graph, struct tree *tree, void **arcs)
 	}
 }
 
-/* A node of the tree of all threads, by what it is. */
+/* node of the tree of all threads, found by its parent and function */
 struct place {
 	unsigned int parent, function, node;
 };
@@ -172,7 +177,7 @@ static unsigned int find_node(struct graph *graph, void **places,
 	return (*found)->node;
 }
 
-/* Joins a tree to that of all threads. */
+/* Adds a tree to the tree of all threads. */
 static void join(struct graph *graph, const struct tree *tree, void **places)
 {
 	unsigned int *same = get_memory(NULL, tree->nr, sizeof(*same)), i;
@@ -199,7 +204,7 @@ static void collect(const void *node, VISIT visit, int depth)
 		collecting->arc[collecting->nr_arcs++] = **(struct arc *const *)node;
 }
 
-/* What the trees do not have of the total was outside, or not seen. */
+/* Computes what is in the total, but in no tree. */
 static void find_outside(struct graph *graph)
 {
 	unsigned int i, f;

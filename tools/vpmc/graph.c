@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * vpmc graph: who calls whom in a program, and what each function takes.
+ * vpmc graph: shows the calls between functions of a program, and their costs.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -32,7 +32,7 @@ struct graph_options {
 	const char *base;
 };
 
-static char *directory;	/* where the threads' files are, until the end */
+static char *directory;	/* directory of the threads' files, removed at exit */
 
 static void remove_directory(void)
 {
@@ -46,7 +46,10 @@ static void remove_directory(void)
 	rmdir(directory);
 }
 
-/* The program may be anywhere when it opens a file there: the path begins with '/'. */
+/*
+ * Creates the directory. Its path is absolute, because COMMAND may change its
+ * working directory.
+ */
 static void make_directory(void)
 {
 	const char *wanted = getenv("TMPDIR");
@@ -65,7 +68,7 @@ static void make_directory(void)
 	atexit(remove_directory);
 }
 
-/* Beside the command, as it is installed and as it is built; or in its own place. */
+/* Finds the library relative to the command, or in the default directory. */
 static char *find_library(void)
 {
 	char self[PATH_MAX], *file = NULL, *end;
@@ -95,7 +98,7 @@ static void set_environment(const char *library)
 		fail(STATUS_OURS, "memory: there is none; end other programs");
 }
 
-/* Why no thread has left anything. */
+/* Prints why no thread has left a file. */
 __attribute__((__noreturn__))
 static void no_calls(const struct stat_options *options)
 {
@@ -146,7 +149,7 @@ static void write_one(const char *base, const char *suffix,
 	free(name);
 }
 
-/* By dot, where it is installed. */
+/* Draws the graph with dot, if dot is installed. */
 static bool draw(const char *base)
 {
 	char *from = get_text("%s.dot", base), *to = get_text("%s.svg", base);
@@ -211,7 +214,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* Runs COMMAND, and ends if there is nothing to be told. */
+/* Runs COMMAND and loads the graph. Ends the process if there is no graph. */
 static void measure(struct graph *graph, const struct stat_options *options)
 {
 	struct run run = {};
@@ -262,7 +265,10 @@ int graph_main(int argc, char **argv)
 	if (!*options.base)
 		fail(STATUS_OURS, "-o: the name is empty; give the beginning of the files' names");
 	measure(&graph, &options.stat);
-	/* what was counted is told before a full disk can end this */
+	/*
+	 * Print the table first: a full disk can end the program at the files
+	 * below.
+	 */
 	file = output_open(NULL);
 	graph_print_text(file, &graph);
 	output_close(file);

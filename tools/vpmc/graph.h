@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What vpmc graph has found: functions, who calls whom, and each thread's tree of
- * calls.
+ * Results of vpmc graph: functions, arcs between them, and each thread's tree
+ * of calls.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -15,37 +15,40 @@
 
 #include "run.h"
 
-/* Values of a node: those of the events, in their order, and nanoseconds. */
+/* Values of a node: one for each event, in their order, and then nanoseconds */
 #define GRAPH_VALUES	(VPMC_MAX_COUNTERS + 1)
 
 struct function {
-	char *name;		/* or FILE+OFFSET if it has none */
-	char *module;		/* the file that has it, without directories */
-	char *file;		/* of its source, or NULL */
+	char *name;		/* FILE+OFFSET if the function has no name */
+	char *module;		/* file name of the program or library, without directories */
+	char *file;		/* source file, or NULL */
 	int line;
 	bool nameless;
 	uint64_t calls;
-	uint64_t *exclusive;	/* itself */
-	uint64_t *inclusive;	/* with all that it calls; recursion counts once */
-	unsigned int on_path;	/* while a tree is walked */
+	uint64_t *exclusive;	/* without the functions that it calls */
+	uint64_t *inclusive;	/* with the functions that it calls; recursion counts once */
+	unsigned int on_path;	/* depth of recursion while a tree is walked */
 };
 
 struct arc {
 	unsigned int caller, callee;
 	uint64_t calls;
-	uint64_t *inclusive;	/* the callee's, when called so */
+	uint64_t *inclusive;	/* values of the callee when called from @caller */
 	unsigned int on_path;
 };
 
 struct node {
 	unsigned int function;
-	unsigned int parent;	/* number of a node; 0: the root */
-	unsigned int child, sibling;	/* 0: none */
+	unsigned int parent;	/* number of the parent's node; 0 is the root */
+	unsigned int child, sibling;	/* numbers of nodes; 0 if there is none */
 	uint64_t calls;
 	uint64_t *exclusive, *inclusive;
 };
 
-/* Node 0 is the root: what was outside of all functions. */
+/*
+ * A tree of calls. Node 0 is the root; it has what was counted outside of all
+ * functions.
+ */
 struct tree {
 	pid_t pid, tid;
 	unsigned int image;
@@ -58,37 +61,41 @@ struct tree {
 
 struct graph {
 	char **command;
-	int status;			/* COMMAND's, as wait() has it */
+	int status;			/* status of COMMAND, from wait() */
 	const char *event[GRAPH_VALUES];
 	unsigned int nr_values;
-	uint64_t total[GRAPH_VALUES];	/* of the whole program, by the kernel */
-	uint64_t own[GRAPH_VALUES];	/* the library's, taken out */
-	uint64_t outside[GRAPH_VALUES];	/* of no function that calls the hooks */
+	uint64_t total[GRAPH_VALUES];	/* counts of the whole program, from the kernel */
+	/* costs of the preloaded library, subtracted from the functions */
+	uint64_t own[GRAPH_VALUES];
+	uint64_t outside[GRAPH_VALUES];	/* counts outside of all functions that call the hooks */
 	struct function *function;
 	unsigned int nr_functions;
 	struct arc *arc;
 	unsigned int nr_arcs;
 	struct tree *tree;
 	unsigned int nr_trees;
-	struct tree all;		/* of all threads together */
+	struct tree all;		/* tree of all threads together */
 };
 
-/* graph-load.c: what the preloaded library has left in @directory */
+/* Loads the files of the preloaded library from @directory. */
 void graph_load(struct graph *graph, const char *directory,
 		const struct group *group);
 
-/* graph-sum.c: inclusive values, arcs, and the tree of all threads */
+/* Computes inclusive values, arcs and the tree of all threads. */
 void graph_sum(struct graph *graph);
 uint64_t *graph_values(const struct graph *graph);
 
-/* Adds a node for @function below @parent. */
+/* Adds a node for @function below @parent, and returns its number. */
 unsigned int tree_add(const struct graph *graph, struct tree *tree,
 		      unsigned int parent, unsigned int function);
 
-/* A share of the whole, without what the library has used, from 0 to 1. */
+/*
+ * Returns @value as a share, from 0 to 1, of the total without the library's
+ * own costs.
+ */
 double graph_share(const struct graph *graph, uint64_t value);
 
-/* The formats. */
+/* Output formats */
 void graph_print_json(FILE *file, const struct graph *graph);
 void graph_print_folded(FILE *file, const struct graph *graph);
 void graph_print_dot(FILE *file, const struct graph *graph);

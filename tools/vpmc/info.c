@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * vpmc info: what can be counted here, or why nothing can.
+ * vpmc info: prints what can be counted on this machine, or why nothing can.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -23,12 +23,12 @@ struct info_options {
 	bool quiet, json;
 };
 
-/* All that is told. */
+/* everything that vpmc info prints */
 struct about {
 	struct vpmc_info info;
-	bool known;		/* @info is */
+	bool known;		/* @info is valid */
 	bool possible;
-	struct vpmc_error error;	/* why it is not */
+	struct vpmc_error error;	/* why counting is not possible */
 	const char *table, *table_description;
 	bool emulated;
 };
@@ -42,7 +42,7 @@ static const char *const features[] = {
 	"rdpmc", "pmi", "global-ctrl", "full-width", "time",
 };
 
-/* The PMU that CPUID announces, apart from what the kernel makes of it. */
+/* Returns true if CPUID announces a PMU, whether or not the kernel uses it. */
 static bool processor_has_pmu(void)
 {
 	unsigned int a, b, c, d;
@@ -61,7 +61,10 @@ static bool is_virtual(void)
 	return __get_cpuid(1, &a, &b, &c, &d) && c >> 31;
 }
 
-/* The project's emulator answers a leaf that no processor has with its totals. */
+/*
+ * Returns true on the project's emulator. It returns its totals in a CPUID leaf
+ * that no processor has.
+ */
 static bool is_emulated(void)
 {
 	unsigned int before[4], after[4];
@@ -70,11 +73,11 @@ static bool is_emulated(void)
 		return false;
 	__cpuid_count(0x4fff5055, 0, before[0], before[1], before[2], before[3]);
 	__cpuid_count(0x4fff5055, 0, after[0], after[1], after[2], after[3]);
-	/* instructions executed in user mode */
+	/* EBX has the number of instructions executed in user mode. */
 	return before[1] && after[1] > before[1];
 }
 
-/* NO_PMU has several causes; each has another remedy. */
+/* NO_PMU has several causes, and each cause has its own remedy. */
 static void explain_no_pmu(struct vpmc_error *error)
 {
 	if (processor_has_pmu())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One JSON object, as vpmc-stat.schema.json describes it.
+ * Prints a result as one JSON object, as vpmc-stat.schema.json describes it.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -25,7 +25,7 @@ static struct json_object *number(uint64_t value)
 	return json_object_new_uint64(value);
 }
 
-/* As CSV has it. */
+/* Prints six digits behind the point, as in CSV. */
 static struct json_object *real(double value)
 {
 	char text[64];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * vpmc list: the events of this processor. The kernel is asked about each.
+ * vpmc list: lists the events of this processor. Asks the kernel about each
+ * event.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -19,15 +20,18 @@
 #include "table.h"
 
 struct list {
-	const char *glob;	/* NULL: all */
-	bool names;		/* nothing but the names of what can be counted */
+	const char *glob;	/* NULL to list all events */
+	bool names;		/* print only the names of events that can be counted */
 	struct libscols_table *table;
-	struct vpmc *v;		/* to ask the kernel by; NULL: it cannot be asked */
-	struct vpmc_error error;	/* why not */
+	/*
+	 * set for questions to the kernel; NULL if the kernel cannot be asked
+	 */
+	struct vpmc *v;
+	struct vpmc_error error;	/* why the kernel cannot be asked */
 	unsigned int found;
 };
 
-/* Reasons that are the event's own, whoever asks and whenever. */
+/* Returns true for reasons that depend on the event alone. */
 static bool is_about_event(unsigned int reason)
 {
 	switch (reason) {
@@ -42,7 +46,7 @@ static bool is_about_event(unsigned int reason)
 	}
 }
 
-/* Programs nothing but this event, stopped. Returns the reason of a refusal. */
+/* Programs only this event, stopped. Returns the reason of a refusal. */
 static unsigned int ask_kernel(struct list *list, uint64_t select)
 {
 	struct vpmc_control control = {
@@ -86,7 +90,9 @@ static int tell(void *arg, const struct vpmc_event_info *info)
 	return 0;
 }
 
-/* A set of this thread's, to be replaced by each event that is asked about. */
+/*
+ * Opens a set of this thread. Each question about an event replaces that set.
+ */
 static void open_kernel(struct list *list)
 {
 	struct vpmc_control none = {

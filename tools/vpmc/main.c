@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * vpmc: count a program, and what counting is like here.
+ * vpmc: runs one of its commands.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -43,7 +43,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_ARG:
-		/* the command's name; all behind it is the command's */
+		/*
+		 * This is the name of a command. All later arguments belong to
+		 * that command.
+		 */
 		(void)arg;
 		*first = state->next - 1;
 		state->next = state->argc;

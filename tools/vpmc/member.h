@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Short names for what JSON is made of.
+ * Short helpers to build and print JSON objects.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -40,7 +40,7 @@ static inline struct json_object *number_array(const uint64_t *value,
 	return array;
 }
 
-/* Prints @object and gives it back. */
+/* Prints @object and releases it. */
 static inline void print_object(FILE *file, struct json_object *object)
 {
 	fputs(json_object_to_json_string_ext(object,

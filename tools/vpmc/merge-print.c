@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Results of several ranks, for people and for programs.
+ * Prints the results of several ranks, as a table and as JSON.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -16,7 +16,7 @@
 enum { COLUMN_NAME, COLUMN_RANKS, COLUMN_SUM, COLUMN_MIN, COLUMN_MIN_RANK, COLUMN_MEAN,
        COLUMN_MAX, COLUMN_MAX_RANK, COLUMN_IMBALANCE, NR_COLUMNS };
 
-/* A count, or seconds. */
+/* Formats a count, or a time in seconds. */
 static const char *number(const struct spread *spread, uint64_t value, char text[32])
 {
 	if (!spread->is_time)
@@ -77,7 +77,7 @@ void merge_print_text(FILE *file, const struct merge *merge)
 	for (i = 0; i < merge->nr; i++) {
 		const struct spread *spread = &merge->spread[i];
 
-		/* those of one region stand together */
+		/* The values of one region share a table. */
 		if (!i || (spread->region && (!spread[-1].region ||
 					      strcmp(spread->region, spread[-1].region)))) {
 			if (table)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Results of several ranks together, from the files that vpmc stat --rank and the
- * library's region reports leave in a directory.
+ * Merges the results of several ranks. The files come from vpmc stat --rank and
+ * from the library's region reports.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -14,9 +14,9 @@
 #include "fail.h"
 #include "merge.h"
 
-#define FORMAT_VERSION	1	/* of what is read */
+#define FORMAT_VERSION	1	/* version of the files that are read */
 
-/* A file, and what its ranks must have in common. */
+/* file of one rank */
 struct part {
 	char *name;
 	bool regions;
@@ -113,7 +113,7 @@ static void read_parts(struct parts *parts, const char *directory)
 	qsort(parts->part, parts->nr, sizeof(*parts->part), compare_parts);
 }
 
-/* A member as text, or "" */
+/* Returns a member as text, or "" if there is none. */
 static const char *text_of(const struct part *part, const char *key)
 {
 	struct json_object *value;
@@ -122,7 +122,7 @@ static const char *text_of(const struct part *part, const char *key)
 	       json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN) : "";
 }
 
-/* The names of what was counted, which all ranks have in common. */
+/* Returns the names of the events, which must be equal in all ranks. */
 static char *events_of(const struct part *part)
 {
 	struct json_object *events = get(part, part->object, "events", json_type_array);
@@ -139,7 +139,7 @@ static char *events_of(const struct part *part)
 	return list;
 }
 
-/* Are they of one run? */
+/* Fails if the files are not of one run. */
 static void check_parts(const struct parts *parts)
 {
 	static const char *const common[] = { "job", "ranks" };
@@ -153,7 +153,7 @@ static void check_parts(const struct parts *parts)
 		if (part->rank == part[-1].rank && part->regions == part[-1].regions)
 			fail(STATUS_OURS, "%s: is of rank %u, as %s; remove the one that does not belong to the run",
 			     part->name, part->rank, part[-1].name);
-		/* a report of regions does not tell the job */
+		/* A report of regions has no job. */
 		for (key = part->regions; key < 2; key++)
 			if (strcmp(text_of(first, common[key]), text_of(part, common[key])))
 				fail(STATUS_OURS, "%s: is of another run than %s; name another directory by -o for each run",
@@ -188,7 +188,7 @@ static struct spread *find_spread(struct merge *merge, const char *region,
 	return spread;
 }
 
-/* What its threads have given together goes into the ranks' numbers. */
+/* Adds the sum of a rank's threads to the numbers of all ranks. */
 static void end_rank(struct spread *spread)
 {
 	uint64_t value = spread->last;
@@ -245,7 +245,7 @@ static void add_stat(struct merge *merge, const struct part *part)
 		    get_number(part, part->object, fact[i].key));
 }
 
-/* Clean and dirty samples together: what was done is done. */
+/* Adds clean and dirty samples, because both kinds of work were done. */
 static void add_region(struct merge *merge, const struct part *part,
 		       struct json_object *region)
 {
@@ -315,7 +315,10 @@ void merge_read(struct merge *merge, const char *directory)
 			add_regions(merge, part);
 		else
 			add_stat(merge, part);
-		/* stat's files come first, regions' perhaps alone */
+		/*
+		 * stat's files come first. Ranks are taken from regions' files
+		 * only if there are no others.
+		 */
 		if (part->regions && !parts.part[0].regions)
 			continue;
 		merge->rank = get_memory(merge->rank, merge->nr_ranks + 1,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Results of several ranks together.
+ * Merges the results of several ranks.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -11,22 +11,22 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* A number over all ranks that have it. */
+/* number that several ranks have */
 struct spread {
-	char *region;		/* or NULL: of the whole program */
+	char *region;		/* name of a region, or NULL for the whole program */
 	char *name;
-	bool is_time;		/* nanoseconds */
-	unsigned int ranks;	/* that have it */
+	bool is_time;		/* the unit is nanoseconds */
+	unsigned int ranks;	/* number of ranks that have this number */
 	unsigned __int128 sum;
 	uint64_t min, max;
 	uint32_t min_rank, max_rank;
-	uint32_t last_rank;	/* while files are read: */
-	uint64_t last;		/* its threads are added up */
+	uint32_t last_rank;	/* rank whose files are being read */
+	uint64_t last;		/* sum of that rank's threads */
 };
 
 struct merge {
 	const char *directory;
-	char *command;		/* as the files have it */
+	char *command;		/* command line, as JSON text from the files */
 	uint32_t *rank;		/* sorted */
 	unsigned int nr_ranks;
 	uint32_t *missing;
@@ -35,12 +35,12 @@ struct merge {
 	unsigned int nr;
 };
 
-/* Reads rank-N.json and regions-N.json; fails if they are not of one run. */
+/* Reads rank-N.json and regions-N.json. Fails if they are not of one run. */
 void merge_read(struct merge *merge, const char *directory);
 
 double spread_mean(const struct spread *spread);
 
-/* The greatest in relation to the mean; 1 if all are zero. */
+/* Returns the maximum divided by the mean, or 1 if all values are zero. */
 double spread_imbalance(const struct spread *spread);
 
 void merge_print_text(FILE *file, const struct merge *merge);

@@ -8,7 +8,10 @@
 #include "portable.h"
 #include "result.h"
 
-/* What is divided by what, and how it is called; all else by instructions. */
+/*
+ * Divisor of each event, and the name of the ratio. NULL: per 1000
+ * instructions.
+ */
 static const struct {
 	int by;
 	const char *per;
@@ -24,7 +27,7 @@ static const struct {
 
 static const char per_thousand[] = "per 1000 instructions";
 
-/* The mean of an event of that kind, counted in the same modes. */
+/* Returns the mean of an event of kind @kind, counted in the same modes. */
 static struct value value_of(const struct result *result, int kind,
 			     uint64_t modes)
 {
@@ -86,7 +89,7 @@ struct metric *result_metrics(const struct result *result, unsigned int *nr)
 			if (kind != CYCLES &&
 			    result_metric(result, g, event, &metric))
 				metrics[(*nr)++] = metric;
-			/* misses also by instructions */
+			/* Misses have a second ratio, to instructions. */
 			if ((kind == BRANCH_MISSES || kind == CACHE_MISSES) &&
 			    divide(result, g, event, INSTRUCTIONS, NULL, &metric))
 				metrics[(*nr)++] = metric;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * From addresses to names, by libdw.
+ * Finds the names of functions for addresses, with libdw.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -17,16 +17,17 @@
 
 struct names {
 	Dwfl *dwfl;
-	char *text;		/* what it was made of */
-	Dwfl_Module *file;	/* of names_open_file() */
+	char *text;		/* text of the maps, or path of the file */
+	Dwfl_Module *file;	/* module of names_open_file(), else NULL */
 	struct names *next;
 };
 
 static struct names *all;
 
 /*
- * The lines of files, but for those that are written to together: these are the threads'
- * own, and others in each process, as are heap and stacks.
+ * Returns the lines of mapped files. Shared writable mappings are left out:
+ * they are the threads' own files and differ between processes. So do heap and
+ * stacks.
  */
 static char *read_maps(const char *name)
 {
@@ -86,7 +87,7 @@ struct names *names_open(const char *maps)
 	return names;
 }
 
-/* By the library of the program's own language, where there is one. */
+/* Demangles a C++ name, if libstdc++ is installed. */
 static char *plain(const char *symbol)
 {
 	static char *(*demangle)(const char *name, char *buffer, size_t *size,
@@ -117,12 +118,19 @@ static void find_source(Dwfl_Module *module, uint64_t address, struct name *name
 	name->file = file ? get_text("%s", file) : NULL;
 }
 
-/* The functions of a file, by their first address: libdw would look at all for each. */
+/*
+ * Functions of a file, sorted by address. libdw would search all symbols for
+ * each address.
+ */
 struct symbols {
 	struct symbol {
 		GElf_Addr address;
 		const char *name;
-		int rank;	/* of several names the least is taken */
+		/*
+		 * of several names at an address, the one with the least rank
+		 * is used
+		 */
+		int rank;
 	} *symbol;
 	size_t nr;
 };
@@ -204,7 +212,10 @@ bool names_find(struct names *names, uint64_t address, struct name *name)
 	base = dwfl_module_info(module, &symbols, &start, NULL, NULL, NULL, &file, NULL);
 	if (!*symbols) {
 		*symbols = read_symbols(module);
-		/* it knows the file's name from here on */
+		/*
+		 * libdw knows the file's name only after it has read the
+		 * symbols.
+		 */
 		base = dwfl_module_info(module, NULL, &start, NULL, NULL, NULL, &file, NULL);
 	}
 	if (file)
@@ -212,7 +223,7 @@ bool names_find(struct names *names, uint64_t address, struct name *name)
 	base = strrchr(base, '/') ? strrchr(base, '/') + 1 : base;
 	symbol = find_symbol(*symbols, address);
 	name->module = get_text("%s", base);
-	/* in a stripped file none begins there */
+	/* A stripped file has no symbol at this address. */
 	name->nameless = !symbol;
 	if (name->nameless)
 		name->function = get_text("%s+%#llx", base,
@@ -223,7 +234,7 @@ bool names_find(struct names *names, uint64_t address, struct name *name)
 	return true;
 }
 
-/* NULL if it is no file with names. */
+/* Returns NULL if the file has no names. */
 static Dwfl_Module *report_file(Dwfl *dwfl, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -234,7 +245,7 @@ static Dwfl_Module *report_file(Dwfl *dwfl, const char *path)
 	dwfl_report_begin(dwfl);
 	module = dwfl_report_elf(dwfl, path, path, fd, 0, false);
 	dwfl_report_end(dwfl, NULL, NULL);
-	/* a module has taken the descriptor over */
+	/* libdw closes the descriptor if it has made a module. */
 	if (!module)
 		close(fd);
 	return module;
@@ -264,7 +275,10 @@ struct names *names_open_file(const char *path)
 	return names->file ? names : NULL;
 }
 
-/* Where a part of a file is when it is loaded; false if it is not. */
+/*
+ * Computes the address of a file offset. Returns false if the offset is not
+ * loaded.
+ */
 static bool find_address(Dwfl_Module *module, uint64_t offset, uint64_t *address)
 {
 	GElf_Addr bias;

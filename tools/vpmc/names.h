@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * From addresses to names, by libdw.
+ * Finds the names of functions for addresses, with libdw.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -10,31 +10,41 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of a program: what was mapped where, as files like /proc/PID/maps have it. */
+/* names of a program's mappings, or of one file */
 struct names;
 
-/* A function; the texts are the caller's. */
+/* A function. The caller owns the strings. */
 struct name {
 	char *function;
 	char *module;
-	char *file;	/* or NULL */
+	char *file;	/* source file, or NULL */
 	int line;
 	bool nameless;
 };
 
-/* NULL if @maps cannot be read. Equal maps are read once. */
+/*
+ * Opens the names of the files in @maps, which is like /proc/PID/maps. Returns
+ * NULL if @maps cannot be read. Equal maps are read once.
+ */
 struct names *names_open(const char *maps);
 
-/* Of one file, by its path; NULL if it has no names. Equal paths are read once. */
+/*
+ * Opens the names of one file. Returns NULL if the file has no names. Each path
+ * is read once.
+ */
 struct names *names_open_file(const char *path);
 
 /*
- * What is at that place of such a file: any address within a function, not its
- * beginning alone. False if nothing is.
+ * Finds the function at @offset of a file from names_open_file(). @offset may
+ * be anywhere in the function. Returns false if @offset is not loaded into
+ * memory.
  */
 bool names_find_offset(struct names *names, uint64_t offset, struct name *name);
 
-/* False if nothing is mapped there. */
+/*
+ * Finds the function that begins at @address. Returns false if nothing is
+ * mapped there.
+ */
 bool names_find(struct names *names, uint64_t address, struct name *name);
 
 #endif /* NAMES_H */

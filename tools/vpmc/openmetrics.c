@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counts as OpenMetrics. The numbers in the file never go back: what it had when this
- * run began is added, and events that are not counted any more stay in it.
+ * Prints counts as OpenMetrics. Numbers in the file never decrease: the counts
+ * of earlier runs are added. Events of earlier runs stay in the file.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -16,18 +16,18 @@
 
 #define NS	1000000000ULL
 
-/* A number of an earlier run. */
+/* number of an earlier run */
 struct series {
-	char *event;	/* as it is escaped in the file; NULL: a fact */
+	char *event;	/* name of the event, escaped as in the file */
 	uint64_t value;
 };
 
 static struct series *before;
 static unsigned int nr_before;
 static const struct result *counted;
-static uint64_t next;		/* when to write again */
+static uint64_t next;		/* time of the next write, in nanoseconds */
 
-/* Facts that are in the file, in its order. */
+/* facts that are in the file, in its order */
 static const struct {
 	enum fact fact;
 	const char *name, *unit, *help;
@@ -69,7 +69,7 @@ static void remember(char *event, uint64_t value)
 	before[nr_before++] = (struct series){ event, value };
 }
 
-/* N, or of seconds N.NNNNNNNNN as nanoseconds. */
+/* Parses N or, for seconds, N.NNNNNNNNN, which is returned in nanoseconds. */
 static bool take_number(const char *text, bool seconds, uint64_t *value)
 {
 	unsigned long long whole, part = 0;
@@ -98,7 +98,10 @@ static bool take_event(char *line)
 	if (strncmp(line, head, strlen(head)))
 		return false;
 	event = line + strlen(head);
-	/* of what an event's name has, no quote is left without a backslash */
+	/*
+	 * Quotes in an event's name are escaped, so the tail cannot be in the
+	 * name.
+	 */
 	end = strstr(event, tail);
 	if (!end || !take_number(end + strlen(tail), false, &value))
 		return false;
@@ -225,7 +228,7 @@ void print_openmetrics(FILE *file, const struct result *result)
 	fprintf(file, "# EOF\n");
 }
 
-/* Written at once: what is wrong with the file is told before COMMAND runs. */
+/* Writes the file at once, so that errors are reported before COMMAND runs. */
 void openmetrics_begin(const struct result *result)
 {
 	FILE *file;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Counts as OpenMetrics, in a file that is written again and again.
+ * Writes counts as OpenMetrics, to a file that is rewritten while COMMAND runs.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -10,16 +10,16 @@
 #include "result.h"
 
 /*
- * What the file that -o names has from earlier runs is added to what is counted from
- * here on. Fails if it is not such a file.
+ * Reads the counts of earlier runs from the file that -o names. They are added
+ * to all later counts. Fails if the file is not in this format.
  */
 void openmetrics_begin(const struct result *result);
 
 void print_openmetrics(FILE *file, const struct result *result);
 
 /*
- * While something is counted: milliseconds until the file is to be written again, or
- * -1; and doing that, with what was counted so far.
+ * openmetrics_wait() returns the milliseconds until the next write, or -1 if
+ * there is none. openmetrics_write() writes the counts so far.
  */
 int openmetrics_wait(const struct stat_options *options);
 void openmetrics_write(const struct run *run);

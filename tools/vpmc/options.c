@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Options by argp, with errors of one line.
+ * Parses options with argp. Errors are one line.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -24,7 +24,7 @@ static const struct argp_option help_option[] = {
 	{}
 };
 
-/* argp's own --help prints nothing where its errors are switched off. */
+/* argp's own --help prints nothing with ARGP_NO_ERRS. */
 static error_t parse_help(int key, char *arg, struct argp_state *state)
 {
 	(void)arg;
@@ -75,7 +75,10 @@ error_t options_default(int key, struct argp_state *state)
 		state->child_inputs[0] = NULL;
 	if (key != ARGP_KEY_ERROR)
 		return ARGP_ERR_UNKNOWN;
-	/* of a word of several letters, getopt() has not gone on to the next */
+	/*
+	 * In a word of several option letters, getopt() still points at that
+	 * word.
+	 */
 	if (state->argv[state->next] && (state->next == 1 || word[0] != '-'))
 		word = state->argv[state->next];
 	fail(STATUS_OURS, "%s: no such option, or its value is missing or too much; %s --help lists them",

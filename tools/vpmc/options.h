@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Options by argp, with errors of one line.
+ * Parses options with argp. Errors are one line.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -11,20 +11,26 @@
 #include <stdint.h>
 
 /*
- * Parses in order; @name is what --help calls the command. --help and --version
- * end the process, and so does an error.
+ * Parses options in order. @name is the command's name in --help. --help,
+ * --version and errors end the process.
  */
 void options_parse(const char *name, const struct argp *argp, int argc,
 		   char **argv, void *input);
 
-/* What a parser returns for a key that it does not know. */
+/* Handles the keys that a command's parser does not know. */
 error_t options_default(int key, struct argp_state *state);
 
-/* A number from @least to @most, or an error that names @option. */
+/*
+ * Parses a number from @least to @most. Fails with a message that names
+ * @option.
+ */
 uint64_t options_number(const char *option, const char *text, uint64_t least,
 			uint64_t most);
 
-/* Seconds, with up to three digits behind the point; or the same kind of error. */
+/*
+ * Parses seconds, and returns milliseconds. Fails with a message that names
+ * @option.
+ */
 unsigned int options_milliseconds(const char *option, const char *text);
 
 #endif /* OPTIONS_H */

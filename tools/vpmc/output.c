@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where a result goes.
+ * Writes a result to standard error, standard output or a file.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -16,10 +16,10 @@
 #include "fail.h"
 #include "output.h"
 
-static const char *wanted;	/* what -o names */
-static char *beside;		/* the file that becomes it, until it has */
+static const char *wanted;	/* argument of -o */
+static char *beside;		/* temporary file, until it is renamed to the wanted name */
 static int fd;
-static char *text;		/* what is to be written there */
+static char *text;		/* text to be written */
 static size_t length;
 
 static const char *written_to(void)
@@ -64,7 +64,9 @@ static void remove_beside(void)
 		unlink(beside);
 }
 
-/* A new file in the directory of @name, with the mode that open() would give. */
+/*
+ * Creates a temporary file in the directory of @name, with the mode of open().
+ */
 static int open_beside(const char *name)
 {
 	static bool registered;
@@ -127,7 +129,7 @@ void output_close(FILE *file)
 
 	if (fclose(file))
 		cannot("write", errno);
-	/* a closed pipe is an error to be told, like a full disk */
+	/* A closed pipe is reported as an error, like a full disk. */
 	signal(SIGPIPE, SIG_IGN);
 	while (done < length) {
 		n = write(fd, text + done, length - done);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Where a result goes: standard error, standard output or a file, which gets its
- * name when it is whole.
+ * Writes a result to standard error, standard output or a file. A file gets its
+ * name when it is complete.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -12,21 +12,21 @@
 #include <stdio.h>
 
 /*
- * Opens what -o names: NULL is standard error, "-" standard output. A file that
- * is there is replaced by output_close(); what is no regular file, such as a
- * device or a pipe, is written as it is. Fails at once if that cannot work.
+ * Opens the output that -o names: NULL is standard error, "-" is standard
+ * output. output_close() replaces an existing regular file. Devices and pipes
+ * are written directly. Fails at once if the output cannot be opened.
  */
 FILE *output_open(const char *name);
 
 /*
- * All is written and the file has its name, or this fails. Nothing is written
- * before: what output_open() returns is memory.
+ * Writes everything and renames the file, or fails. Before this call the output
+ * is only in memory.
  */
 void output_close(FILE *file);
 
 bool output_is_terminal(void);
 
-/* What was printed to standard output has arrived there, or this fails. */
+/* Flushes standard output, or fails. */
 void output_finish(void);
 
 #endif /* OUTPUT_H */

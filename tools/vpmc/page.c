@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What vpmc graph has written, as a page and as a table.
+ * Prints the result of vpmc graph as a page and as a table.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -18,7 +18,7 @@
 struct page {
 	struct json_object *graph;
 	struct json_object *functions;
-	double whole;		/* of the first value, without the library's own */
+	double whole;		/* total of the first value, without the library's own costs */
 };
 
 __attribute__((__noreturn__))
@@ -28,7 +28,7 @@ static void is_other(const char *file)
 	     file);
 }
 
-/* The first of a member's values */
+/* Returns the first value of a member. */
 static uint64_t first(struct json_object *object, const char *key)
 {
 	return json_object_get_uint64(json_object_array_get_idx(
@@ -76,12 +76,15 @@ struct page *page_of(struct json_object *object)
 	return page;
 }
 
-/* Within a script no '<' may stand. */
+/* Prints the data without '<', which could end the script. */
 static void print_data(FILE *file, const struct page *page)
 {
 	const char *text;
 
-	/* the page has the tree of all threads; those of each would make it large */
+	/*
+	 * The page shows the tree of all threads. The threads' own trees would
+	 * make it large.
+	 */
 	json_object_object_del(page->graph, "trees");
 	text = json_object_to_json_string_ext(page->graph,
 			JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
@@ -129,7 +132,7 @@ static const char *place(struct json_object *function, char **text)
 				json_object_object_get(function, "module"));
 }
 
-/* Each tree by its thread, with what it is of the whole. */
+/* Prints the share of each thread. */
 static void print_threads(FILE *file, const struct page *page)
 {
 	struct json_object *trees = json_object_object_get(page->graph, "trees");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What vpmc graph has written, as a page and as a table.
+ * Prints the result of vpmc graph as a page and as a table.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -12,20 +12,23 @@
 
 struct page;
 
-/* Fails if @file is not of vpmc graph. */
+/* Reads a graph. Fails if vpmc graph has not written @file. */
 struct page *page_read(const char *file);
 
-/* Of samples, which have the same members, as far as a page shows them. */
+/*
+ * Makes a page of samples. They have those members of a graph that a page
+ * shows.
+ */
 struct page *page_of(struct json_object *object);
 
-/* One HTML file that needs no other. */
+/* Prints one HTML file that needs no other file. */
 void page_print_html(FILE *file, const struct page *page);
 void page_print_text(FILE *file, const struct page *page);
 
 /*
- * page.html, which has PAGE_DATA where the data goes: what vpmc graph writes, without
- * its trees, or samples as vpmc-samples.schema.json describes them. Of these it has
- * a timeline of the threads, too.
+ * Text of page.html. PAGE_DATA is replaced by the JSON of vpmc graph without
+ * its trees, or by samples as vpmc-samples.schema.json describes them. For
+ * samples, the page has a timeline of the threads.
  */
 #define PAGE_DATA	"@DATA@"
 extern const char page_html[];

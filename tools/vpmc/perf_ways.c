@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What reading one counter of perf_event's costs, where it can be had.
+ * Measures what reading one counter of perf_event costs, if perf_event is
+ * available.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -37,7 +38,7 @@ static uint64_t read_by_call(int fd, const struct perf_event_mmap_page *page)
 	return count;
 }
 
-/* As the comment of struct perf_event_mmap_page has it. */
+/* Reads as the comment of struct perf_event_mmap_page describes. */
 static uint64_t read_by_page(int fd, const struct perf_event_mmap_page *page)
 {
 	const volatile struct perf_event_mmap_page *p = page;
@@ -62,7 +63,10 @@ static uint64_t read_by_page(int fd, const struct perf_event_mmap_page *page)
 	return count;
 }
 
-/* The second of two reads in a row, without what two RDTSC have between them. */
+/*
+ * Measures the second of two reads, and subtracts the least time between two
+ * RDTSC.
+ */
 static void measure(struct way *way, unsigned int n, int fd,
 		    const struct perf_event_mmap_page *page,
 		    uint64_t (*read_once)(int fd, const struct perf_event_mmap_page *page))

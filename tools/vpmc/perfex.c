@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * perfex: perfctr's command, with its options and its lines. vpmc is it when it is
- * called by that name.
+ * perfex: perfctr's command, with the same options and output. vpmc runs it if
+ * vpmc is called by that name.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -24,10 +24,13 @@
 #define SELECT_EN	0x400000U
 #define SELECT_MODES	0x30000U
 
-/* Long options without a letter: registers that are not there. */
+/*
+ * Long options without a letter. They set registers that these processors do
+ * not have.
+ */
 enum { OPTION_OFFCORE = 256, OPTION_P4 };
 
-/* One -e: what was given, which is what is printed. */
+/* Values of one -e, as they are printed. */
 struct spec {
 	unsigned int select, high, counter;
 };
@@ -37,13 +40,14 @@ struct options {
 	struct vpmc_event event[MAX_EVENTS];
 	unsigned int nr;
 	int base;
-	bool quiet;		/* no warning of numbers that may be decimal */
+	bool quiet;		/* do not warn of numbers that may be decimal */
 	FILE *output;
 };
 
 /*
- * Of the text up to the first character that is no digit. The base was 10 for some
- * once: what means another number then gets perfctr's warning.
+ * Parses the digits at the beginning of @text. The base was 10 in early
+ * versions of perfctr. A number that depends on the base gets perfctr's
+ * warning.
  */
 static unsigned int number(const struct options *o, const char *text,
 			   const char **end)
@@ -89,7 +93,10 @@ static void add_event(struct options *o, char *text)
 		.select = spec->select | (uint64_t)spec->high << 32,
 		.index = spec->counter,
 	};
-	/* of a fixed counter's select only modes and enable bits mean anything */
+	/*
+	 * In the select of a fixed counter, only the modes and the enable bit
+	 * have a meaning.
+	 */
 	if (spec->counter >= VPMC_RDPMC_FIXED)
 		event->select = (spec->select & SELECT_MODES) |
 				(spec->counter - VPMC_RDPMC_FIXED + 1) << 8;
@@ -174,7 +181,10 @@ static void print_events(bool with_numbers)
 	}
 }
 
-/* Parses all options; returns what ends the program, or -1. */
+/*
+ * Parses all options. Returns -1, or the letter of an option that ends the
+ * program.
+ */
 static int parse(struct options *o, int argc, char **argv)
 {
 	static const struct option longs[] = {
@@ -197,7 +207,7 @@ static int parse(struct options *o, int argc, char **argv)
 	int letter;
 
 	opterr = 0;
-	/* '+': what follows COMMAND is its own */
+	/* '+' stops at COMMAND: later options belong to COMMAND. */
 	while ((letter = getopt_long(argc, argv, "+:de:hilLo:x", longs, NULL)) != -1) {
 		switch (letter) {
 		case 'd':
@@ -240,7 +250,7 @@ static int parse(struct options *o, int argc, char **argv)
 	return -1;
 }
 
-/* Waits for the end; signals that come meanwhile are the command's. */
+/* Waits until the command ends, and forwards signals to it. */
 static int wait_for(pid_t pid)
 {
 	struct pollfd signals = { .fd = signal_fd(), .events = POLLIN };
@@ -286,7 +296,10 @@ static int count(const struct options *o, char **command)
 	int status, err;
 
 	signals_begin();
-	/* the command alone, from its first instruction on; not its children */
+	/*
+	 * Count only the command, from its first instruction on, and not its
+	 * children.
+	 */
 	child_start(&child, command, &group, VPMC_CONTROL_NEW |
 		    VPMC_CONTROL_STOPPED | VPMC_CONTROL_ENABLE_ON_EXEC);
 	child_exec(&child, command);

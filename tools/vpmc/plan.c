@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is counted together.
+ * Selects the events, and splits them into groups that fit into the counters.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -13,7 +13,7 @@
 
 static const char usual[] = "instructions?,cycles?,branches?,branch-misses?";
 
-/* What the ratios of --metrics are made of. */
+/* events that the ratios of --metrics need */
 static const char for_metrics[] =
 	"instructions?,cycles?,branches?,branch-misses?,cache-references?,cache-misses?";
 
@@ -25,8 +25,9 @@ static bool does_not_fit(unsigned int reason)
 }
 
 /*
- * Asks the kernel whether the events make a set, by programming it, stopped, in
- * this thread, which has none. Returns 0, or what vpmc_program() says.
+ * Asks the kernel whether the events fit, by programming them in this thread,
+ * stopped. This thread has no other set. Returns 0, or the error of
+ * vpmc_program().
  */
 static int try_set(struct vpmc_event *events, unsigned int nr,
 		   struct vpmc_error *error)
@@ -44,7 +45,9 @@ static int try_set(struct vpmc_event *events, unsigned int nr,
 	return result < 0 ? result : 0;
 }
 
-/* Events of @list that the processor has not got stay in, marked. */
+/*
+ * Parses @list. Optional events that the processor lacks are kept and marked.
+ */
 static struct vpmc_event *parse(const char *list, unsigned int *nr)
 {
 	struct vpmc_event *events;
@@ -87,7 +90,10 @@ static struct group *new_group(struct plan *plan)
 	return &plan->groups[plan->nr++];
 }
 
-/* Appends @event if the group then still fits; else takes it back. */
+/*
+ * Appends @event if the group then still fits. Otherwise removes the event
+ * again.
+ */
 static bool append_if_it_fits(struct group *group,
 			      const struct vpmc_event *event)
 {
@@ -110,13 +116,16 @@ static void split(struct plan *plan, const struct group *all)
 	for (i = 0; i < all->nr; i++) {
 		if (append_if_it_fits(group, &all->events[i]))
 			continue;
-		/* alone it is refused by the kernel, in its own words */
+		/*
+		 * An event that does not fit alone is refused by the kernel
+		 * later, with its reason.
+		 */
 		group = new_group(plan);
 		append(group, &all->events[i]);
 	}
 }
 
-/* What -e names. */
+/* Appends the events of -e. */
 static void append_all(struct group *group, const char *list)
 {
 	unsigned int nr, i;
@@ -126,7 +135,9 @@ static void append_all(struct group *group, const char *list)
 		append(group, &events[i]);
 }
 
-/* The program's own choice, as far as there are events and counters for it. */
+/*
+ * Appends the default events, as far as this processor has them and they fit.
+ */
 static void append_wanted(struct group *group, const char *list, bool all)
 {
 	unsigned int nr, i;
@@ -148,14 +159,17 @@ static bool is_none(const char *list)
 	return list && !strcmp(list, "none");
 }
 
-/* Is there nothing to count with? Then @note is set, or what is wrong told. */
+/*
+ * Returns true and sets @note if there is no PMU. Fails if vpmc is not
+ * available.
+ */
 static bool without_pmu(struct plan *plan, struct vpmc_info *info)
 {
 	struct vpmc_error error;
 	struct vpmc *v;
 
 	if (vpmc_get_info(info)) {
-		/* whoever tries gets a reason */
+		/* vpmc_open() returns the reason. */
 		if (vpmc_open(&v, 0, &error))
 			fail_error(&error);
 		vpmc_close(v);
@@ -184,7 +198,9 @@ void plan_make(struct plan *plan, const struct stat_options *options)
 		new_group(plan);
 		return;
 	} else if (!options->metrics) {
-		/* so many fit whatever they are, as long as there are counters */
+		/*
+		 * These events fit into four counters, whatever the processor.
+		 */
 		append_wanted(&all, usual, info.nr_gp >= 4);
 	}
 	if (options->metrics)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What is counted together: events in groups that fit into the counters.
+ * Plans what is counted together: groups of events that fit into the counters.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -11,31 +11,37 @@
 
 #include "stat.h"
 
-/* Events that one set counts. */
+/* events of one set */
 struct group {
 	struct vpmc_event *events;
 	unsigned int nr;
 };
 
-/* Without --split there is one group; it has no events with "-e none". */
+/*
+ * Groups of events. Without --split there is one group. With "-e none" that
+ * group is empty.
+ */
 struct plan {
 	struct group *groups;
 	unsigned int nr;
-	const char *note;	/* why nothing but the run time is counted, or NULL */
+	const char *note;	/* why only the run time is counted, or NULL */
 };
 
-/* Marked with '?', and this processor has not got it. */
+/* Returns true if the event is optional and this processor lacks it. */
 static inline bool left_out(const struct vpmc_event *event)
 {
 	return event->flags & VPMC_EVENT_LEFT_OUT;
 }
 
-/* From -e, --metrics and --split. Fails if something is wrong with them. */
+/*
+ * Makes the groups from -e, --metrics and --split. Fails if the options are
+ * wrong.
+ */
 void plan_make(struct plan *plan, const struct stat_options *options);
 
 /*
- * What to say of a set that was refused: of one that does not fit, how many of
- * its events do. Ends the process.
+ * Explains why a set was refused, and ends the process. If there are too many
+ * events, says how many of them fit.
  */
 __attribute__((__noreturn__))
 void plan_refused(const struct group *group, const struct vpmc_error *error);

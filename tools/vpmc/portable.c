@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The portable events, known by their event selects.
+ * Recognizes the portable events by their event selects.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -17,7 +17,10 @@ const char *const portable_name[NR_PORTABLE] = {
 	"cache-references", "cache-misses",
 };
 
-/* How this processor selects them, without modes; 0: it has not got it. */
+/*
+ * Returns this processor's selects, without modes. 0 means that it lacks the
+ * event.
+ */
 static const uint64_t *selects(void)
 {
 	static const char all[] =

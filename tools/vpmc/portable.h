@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The portable events, known by their event selects.
+ * Recognizes the portable events by their event selects.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -18,10 +18,10 @@ enum portable { INSTRUCTIONS, CYCLES, REF_CYCLES, BRANCHES, BRANCH_MISSES,
 
 extern const char *const portable_name[NR_PORTABLE];
 
-/* Which one @select is, in whatever modes; -1: none of them. */
+/* Returns the portable event of @select, in any modes, or -1 if it is none. */
 int portable_of(uint64_t select);
 
-/* "instructions:u", or "0xSELECT" of any other; in a buffer of the caller's */
+/* Writes "instructions:u", or "0xSELECT" for other events, to @buffer. */
 const char *select_text(uint64_t select, char buffer[48]);
 
 #endif /* PORTABLE_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which of a parallel program's processes this one is.
+ * Finds the rank of this process in a parallel program.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -16,7 +16,9 @@
 
 #define MOST_RANKS	10000000
 
-/* What launchers set: Open MPI, PMIx, MPICH and its derivatives, Slurm. */
+/*
+ * environment variables of Open MPI, PMIx, MPICH and its derivatives, and Slurm
+ */
 static const struct {
 	const char *number, *ranks, *job;
 } launcher[] = {

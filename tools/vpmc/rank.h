@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which of a parallel program's processes this one is, as its launcher tells.
+ * Finds the rank of this process in a parallel program, from the launcher's
+ * variables.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -13,16 +14,17 @@
 struct rank {
 	bool is_set;
 	uint32_t number;
-	uint32_t ranks;		/* how many there are, or 0: nobody tells */
-	const char *job;	/* what the launcher calls this run, or NULL */
+	uint32_t ranks;		/* number of ranks, or 0 if unknown */
+	const char *job;	/* launcher's name of this run, or NULL */
 };
 
-/* From the environment. Fails if no launcher has set anything. */
+/* Reads the environment. Fails if no launcher has set a rank. */
 void rank_find(struct rank *rank);
 
 /*
- * DIR/rank-N.json, for -o; DIR is made if it is not there. A region report of COMMAND
- * goes to DIR/regions-N.json. Fails if there are results of another run.
+ * Returns DIR/rank-N.json for -o. Creates DIR if it does not exist. COMMAND
+ * writes its region report to DIR/regions-N.json. Fails if DIR has results of
+ * another run.
  */
 char *rank_output(const struct rank *rank, const char *directory);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * vpmc record: samples of a program with its threads and children, in a file.
+ * vpmc record: writes samples of a program, its threads and its children to a
+ * file.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -24,10 +25,10 @@
 #include "record-file.h"
 #include "run.h"
 
-#define MOST_RECORDS	4096	/* samples in the kernel's buffer of a CPU */
+#define MOST_RECORDS	4096	/* samples in the kernel's buffer of each CPU */
 #define LEAST_RECORDS	16
 #define ROOM		(1 << 18)
-#define PATIENCE	200	/* milliseconds until the file has what was sampled */
+#define PATIENCE	200	/* most milliseconds until samples are written to the file */
 
 struct record_options {
 	struct stat_options stat;
@@ -35,16 +36,18 @@ struct record_options {
 	const char *output;
 };
 
-/* The file that is written. */
+/* output file */
 struct target_file {
 	const char *name;
-	int fd;			/* -1: it cannot be written any more */
-	off_t whole;		/* its size up to the last whole record */
-	uint64_t lost;		/* as the file says */
+	int fd;			/* -1 after an error */
+	off_t whole;		/* size up to the last whole record */
+	uint64_t lost;		/* lost samples, as recorded in the file */
 	bool failed;
 };
 
-/* What is there stays, up to the last whole record. */
+/*
+ * Stops writing. The file keeps what was written up to the last whole record.
+ */
 static void give_up(struct target_file *file, int error)
 {
 	note("%s: cannot write it: %s; free some space: what was sampled before is kept",
@@ -115,9 +118,9 @@ static void put_head(struct target_file *file, const struct record_options *opti
 	json_object_put(object);
 }
 
-static const char *untouched;	/* a file that was opened for a COMMAND that has not begun */
+static const char *untouched;	/* name of the output file until COMMAND begins */
 
-/* One that was there before keeps what it has. */
+/* Removes the file if it is empty. An existing file keeps its content. */
 static void remove_untouched(void)
 {
 	struct stat status;
@@ -140,7 +143,9 @@ static void file_open(struct target_file *file, const char *name)
 	atexit(remove_untouched);
 }
 
-/* COMMAND has begun: what was in the file before goes. */
+/*
+ * Empties the file. COMMAND has begun, so the old content is no longer needed.
+ */
 static void file_begin(struct target_file *file)
 {
 	struct stat status;
@@ -151,7 +156,9 @@ static void file_begin(struct target_file *file)
 		give_up(file, errno);
 }
 
-/* Programs the child's set once more, by its descriptor, with buffers of ours. */
+/*
+ * Programs the child's set again, through its descriptor, with sample buffers.
+ */
 static void sample(struct vpmc *v, const struct group *group)
 {
 	struct vpmc_control control;
@@ -178,7 +185,7 @@ static void sample(struct vpmc *v, const struct group *group)
 	     group->events[0].text, strerror(errno));
 }
 
-/* All samples that wait go to the file, or nowhere. */
+/* Writes all pending samples to the file, or drops them after an error. */
 static void drain(struct target_file *file, struct vpmc *v)
 {
 	static char buffer[ROOM] __attribute__((__aligned__(8)));
@@ -204,7 +211,7 @@ static void drain(struct target_file *file, struct vpmc *v)
 	} while (read.bytes);
 }
 
-/* Until COMMAND ends; its status. */
+/* Waits until COMMAND ends. Returns its status. */
 static int wait_for(struct child *child, struct target_file *file)
 {
 	struct pollfd fds[] = { { .fd = signal_fd(), .events = POLLIN },
@@ -299,7 +306,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options->output = arg;
 		return 0;
 	case ARGP_KEY_ARG:
-		/* COMMAND's name; all behind it is COMMAND's */
+		/*
+		 * This is the name of COMMAND. All later arguments belong to
+		 * COMMAND.
+		 */
 		options->stat.command = state->argv + state->next - 1;
 		state->next = state->argc;
 		return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What all measurements together say.
+ * Combines the results of all runs.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -24,7 +24,7 @@ const bool fact_is_time[NR_FACTS] = {
 	[FACT_ELAPSED] = true,
 };
 
-/* Mean and deviation, from one number after the other. */
+/* Collects numbers for their mean and deviation. */
 struct sample {
 	unsigned int n;
 	unsigned __int128 sum;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What all measurements together say.
+ * Combines the results of all runs.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -19,21 +19,21 @@ struct result {
 	const struct stat_options *options;
 	const struct plan *plan;
 	struct run *run;
-	unsigned int nr;	/* that were finished */
+	unsigned int nr;	/* number of finished runs */
 };
 
-/* A number over all runs that have it. */
+/* statistics of a number over all runs that have it */
 struct value {
-	unsigned int runs;	/* 0: nothing is known */
-	uint64_t mean;		/* rounded; with one run the number itself */
+	unsigned int runs;	/* number of runs; 0 if the value is unknown */
+	uint64_t mean;		/* rounded mean; with one run, the exact number */
 	double deviation;	/* standard deviation of a sample, 0 with one run */
 };
 
-/* An event of a group; runs of other groups do not have it. */
+/* Returns the value of an event over the runs of its group. */
 struct value result_event(const struct result *result, unsigned int group,
 			  const struct vpmc_event *event);
 
-/* Facts that each run has. */
+/* facts that each run has */
 enum fact {
 	FACT_RUN_TIME,		/* nanoseconds */
 	FACT_SWITCHES,
@@ -45,43 +45,46 @@ enum fact {
 
 struct value result_fact(const struct result *result, enum fact fact);
 
-/* Their names in CSV, and in JSON with "_" and "_ns". */
+/* names in CSV; JSON replaces "-" by "_" and appends "_ns" to times */
 extern const char *const fact_name[NR_FACTS];
 extern const bool fact_is_time[NR_FACTS];
 
-/* A ratio. */
+/* ratio of two events */
 struct metric {
 	char *name;		/* "branch-misses per branch" */
 	const char *per;	/* "per branch" */
 	double value;
 };
 
-/* The one that is shown beside an event; false: there is none. */
+/*
+ * Finds the ratio that is printed beside an event. Returns false if there is
+ * none.
+ */
 bool result_metric(const struct result *result, unsigned int group,
 		   const struct vpmc_event *event, struct metric *metric);
 
-/* All of --metrics. */
+/* Returns all ratios of --metrics. */
 struct metric *result_metrics(const struct result *result, unsigned int *nr);
 
-/* What is to be said of all runs together. */
+/* remarks on all runs together */
 struct remarks {
 	uint64_t living;
 	uint64_t lost;
 	bool revoked;
 	bool detached;
 	bool has_status;
-	int status;		/* the first that is not 0, as wait() has it */
+	int status;		/* first status that is not 0, from wait() */
 };
 
 struct remarks result_remarks(const struct result *result);
 
-/* "revoked", "detached", or "" */
+/* Returns "revoked", "detached", or "". */
 const char *remarks_mark(const struct remarks *remarks);
 
-/* "fixed0", "2"; in a buffer of the caller's */
+/* Writes a counter's name, such as "fixed0" or "2", to @buffer. */
 const char *counter_name(uint32_t index, char buffer[16]);
 
-/* The three formats. */
+/* output formats */
 void print_text(FILE *file, const struct result *result, bool colour);
 void print_json(FILE *file, const struct result *result);
 void print_csv(FILE *file, const struct result *result);

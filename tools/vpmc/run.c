@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One measurement.
+ * Collects the counts of one measurement.
  *
  * Copyright (C) 2026 vpmc developers
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One measurement: a run of COMMAND, or a while of another process.
+ * One measurement: a run of COMMAND, or of another process for some time.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -14,10 +14,10 @@
 #include "plan.h"
 #include "stat.h"
 
-/* What was counted of a thread, or of a family. */
+/* counts of a thread, or of a family of threads */
 struct counts {
-	uint64_t sum[VPMC_MAX_COUNTERS];	/* by struct vpmc_event.element */
-	uint64_t ns;				/* run time */
+	uint64_t sum[VPMC_MAX_COUNTERS];	/* indexed by struct vpmc_event.element */
+	uint64_t ns;				/* run time in nanoseconds */
 	uint64_t switches;
 	uint64_t migrations;
 };
@@ -30,40 +30,46 @@ struct thread {
 };
 
 struct run {
-	unsigned int group;	/* of struct plan */
+	unsigned int group;	/* index in struct plan */
 	struct counts counts;
 	uint64_t elapsed;	/* nanoseconds */
-	uint64_t threads;	/* that were counted */
-	uint64_t living;	/* of these, how many live on */
-	uint64_t lost;		/* descendants that were revoked */
-	bool revoked;		/* the counts are those up to then */
-	bool detached;		/* COMMAND has got other privileges, or who knows what */
+	uint64_t threads;	/* number of threads that were counted */
+	uint64_t living;	/* number of these threads that still run */
+	uint64_t lost;		/* number of descendants that lost their counters by revocation */
+	bool revoked;		/* counts end at the revocation */
+	bool detached;		/* counts end early; COMMAND may have got other privileges */
 	bool has_status;
-	int status;		/* COMMAND's, as wait() has it */
-	struct thread *thread;	/* with --per-thread */
+	int status;		/* status of COMMAND, from wait() */
+	struct thread *thread;	/* rows of --per-thread */
 	unsigned int nr_threads;
 };
 
-/* Adds what @v and its family counted to @run, and to a row for it. */
+/*
+ * Adds the counts of @v and its family to @run. With @per_thread, also adds a
+ * row.
+ */
 void run_add(struct run *run, const struct vpmc *v, pid_t tid,
 	     const char *name, bool per_thread);
 
 struct thread *run_new_thread(struct run *run, pid_t tid, const char *name);
 
-/* The name of a thread; "?" if it has gone. */
+/* Reads the name of a thread. The name is "?" if the thread has ended. */
 void thread_name(pid_t tid, char name[16]);
 
-/* CLOCK_MONOTONIC in nanoseconds */
+/* Returns CLOCK_MONOTONIC in nanoseconds. */
 uint64_t now(void);
 
-/* Flags of CONTROL that the options stand for, but for what starts the set. */
+/*
+ * Returns the flags of CONTROL for the options, except those that start the
+ * set.
+ */
 unsigned int control_flags(const struct stat_options *options);
 
 /* Runs COMMAND with the events of @group. */
 void command_run(const struct stat_options *options, struct group *group,
 		 struct run *run);
 
-/* Counts -p or -t for a while. */
+/* Counts the process of -p or the thread of -t. */
 void target_run(const struct stat_options *options, struct group *group,
 		struct run *run);
 

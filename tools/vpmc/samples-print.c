@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Samples as tables, as folded stacks and as JSON.
+ * Prints samples as tables, as folded stacks and as JSON.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -15,7 +15,7 @@
 
 #define FORMAT_VERSION	1
 
-/* What is printed in the order of its share, the number as the last resort. */
+/* Sort key: by share, and by number if the shares are equal. */
 struct ranked {
 	uint64_t periods;
 	unsigned int number;
@@ -164,7 +164,7 @@ void samples_print_text(FILE *file, const struct samples *samples)
 	print_threads(file, samples);
 }
 
-/* A line for each thread's name and function. A ';' would be another frame. */
+/* Prints a name without ';', which would separate two frames. */
 static void print_frame(FILE *file, const char *text)
 {
 	for (; *text; text++)
@@ -244,7 +244,9 @@ static struct json_object *lines_array(const struct samples *samples)
 	return array;
 }
 
-/* One frame: each function is a child of the root, which is number 0. */
+/*
+ * Each function is a child of the root. The root is node 0 and is not printed.
+ */
 static struct json_object *nodes_object(const struct samples *samples)
 {
 	struct json_object *all = json_object_new_object();
@@ -266,7 +268,10 @@ static struct json_object *nodes_object(const struct samples *samples)
 	return all;
 }
 
-/* The moments of each thread: time from the first sample of all on. */
+/*
+ * Lists the samples of each thread. Times start at the first sample of all
+ * threads.
+ */
 static struct json_object *threads_array(const struct samples *samples)
 {
 	struct json_object *array = json_object_new_array();

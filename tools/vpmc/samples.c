@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads what vpmc record has written, and finds names for it.
+ * Reads a file of vpmc record, and finds the names of its addresses.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -16,18 +16,18 @@
 #include "names.h"
 #include "samples.h"
 
-/* The records of a file, in the order of time. */
+/* records of a file, sorted by time */
 struct records {
 	struct samples *samples;
 	const struct vpmc_sample **sample;
 	size_t nr_samples, room_samples;
 	const struct vpmc_sample_map **map;
 	size_t nr_maps, room_maps;
-	void *places, *functions, *lines;	/* trees of what follows */
+	void *places, *functions, *lines;	/* trees of struct place and struct key */
 	unsigned int nameless;
 };
 
-/* A place in a file, and what it is. */
+/* place in a file, with its function and line */
 struct place {
 	const char *path;
 	uint64_t offset;
@@ -36,7 +36,7 @@ struct place {
 
 #define NO_LINE		(~0U)
 
-/* A function or line by its name. */
+/* key of a function or line */
 struct key {
 	const char *first, *second;
 	int line;
@@ -70,7 +70,7 @@ static int compare_samples(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* By process and program, and by time within them. */
+/* Sorts by process and program, and then by time. */
 static int compare_maps(const void *a, const void *b)
 {
 	const struct vpmc_sample_map *x = *(const struct vpmc_sample_map *const *)a;
@@ -93,7 +93,10 @@ static void *search(const void *key, void **root,
 	return *(void **)found;
 }
 
-/* The place of a name in a tree, or a new one with @number; whether it is new. */
+/*
+ * Searches a name in a tree. Adds it with @number if it is new. Returns true if
+ * it was new.
+ */
 static bool search_key(void **root, const char *first, const char *second, int line,
 		       unsigned int *number)
 {
@@ -108,7 +111,9 @@ static bool search_key(void **root, const char *first, const char *second, int l
 	return false;
 }
 
-/* The mapping of a sample: the last one of its program that was reported. */
+/*
+ * Finds the mapping of a sample: the last one that its program reported before.
+ */
 static const struct vpmc_sample_map *find_map(const struct records *records,
 					      const struct vpmc_sample *sample)
 {
@@ -135,7 +140,10 @@ static const struct vpmc_sample_map *find_map(const struct records *records,
 			break;
 		if (sample->ip < map->start || sample->ip >= map->end)
 			continue;
-		/* one that a thread reported later is of what is there then */
+		/*
+		 * A mapping that was reported after the sample may differ from
+		 * that of the sample.
+		 */
 		if (found && map->head.ns > sample->head.ns)
 			break;
 		found = map;
@@ -249,7 +257,7 @@ static void take_sample(struct records *records, const struct vpmc_sample *sampl
 	if (place->line != NO_LINE)
 		add(&samples->line[place->line].weight, sample);
 	add(&thread->weight, sample);
-	/* twice as much room each time that it is full */
+	/* The array grows to the next power of two. */
 	if (!(thread->nr_moments & (thread->nr_moments - 1)))
 		thread->moment = get_memory(thread->moment,
 					    thread->nr_moments ? 2 * thread->nr_moments : 1,
@@ -261,7 +269,10 @@ static void take_sample(struct records *records, const struct vpmc_sample *sampl
 	};
 }
 
-/* A thread has the name that it had last; one without, that of its process. */
+/*
+ * Gives each thread its last name. A thread without a name gets that of its
+ * process.
+ */
 static void name_threads(struct records *records)
 {
 	struct samples *samples = records->samples;
@@ -284,7 +295,7 @@ static void name_threads(struct records *records)
 	}
 }
 
-/* The line with most of a function's samples stands for it. */
+/* Sets each function's line to the line with most of its samples. */
 static void place_functions(struct samples *samples)
 {
 	uint64_t *most = get_memory(NULL, samples->nr_functions, sizeof(*most));
@@ -311,7 +322,7 @@ static void *more(void *array, size_t nr, size_t *room, size_t size)
 	return get_memory(array, *room, size);
 }
 
-/* Takes one record; false if it is not what it says. */
+/* Takes one record. Returns false if its size does not match its type. */
 static bool take(struct records *records, const struct vpmc_sample_head *head)
 {
 	struct samples *samples = records->samples;
@@ -345,11 +356,11 @@ static bool take(struct records *records, const struct vpmc_sample_head *head)
 		samples->lost = samples->end->lost;
 		return true;
 	default:
-		return true;	/* of a later version, to be skipped */
+		return true;	/* Skip types of later versions. */
 	}
 }
 
-/* Up to the end, or to what is damaged. */
+/* Takes all records up to the end or to a damaged record. */
 static void take_all(struct records *records, const char *data, size_t size)
 {
 	struct samples *samples = records->samples;
@@ -399,7 +410,7 @@ bool samples_is_file(const char *file)
 	return is;
 }
 
-/* The head; returns how long it is. */
+/* Reads the head and returns its size. */
 static size_t read_head(struct samples *samples, const char *data, size_t size)
 {
 	const struct record_file *head = (const void *)data;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What vpmc record has written, by function, line and thread.
+ * Samples of vpmc record, by function, line and thread.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -14,15 +14,15 @@
 
 #include "record-file.h"
 
-/* What has a share of the samples. */
+/* share of the samples */
 struct weight {
 	uint64_t samples;
-	uint64_t periods;	/* as often as there are periods in the samples */
+	uint64_t periods;	/* number of periods in the samples */
 };
 
 struct sampled_function {
 	const char *name, *module;
-	const char *file;	/* of the line with most of it, or NULL */
+	const char *file;	/* source file of the line with most samples, or NULL */
 	int line;
 	struct weight weight;
 };
@@ -34,7 +34,7 @@ struct sampled_line {
 	struct weight weight;
 };
 
-/* A moment of a thread. */
+/* sample of a thread */
 struct moment {
 	uint64_t ns, switches, migrations;
 	uint32_t cpu, function;
@@ -51,12 +51,12 @@ struct sampled_thread {
 
 struct samples {
 	const char *file;
-	struct json_object *text;	/* of its head */
+	struct json_object *text;	/* JSON text of the file's head */
 	uint64_t period;
 	unsigned int nr_events;
-	const struct record_end *end;	/* NULL: the file is cut off */
+	const struct record_end *end;	/* NULL if the file is cut off */
 	uint64_t lost;
-	struct weight weight;		/* of all */
+	struct weight weight;		/* sum over all samples */
 	struct sampled_function *function;
 	unsigned int nr_functions;
 	struct sampled_line *line;
@@ -65,16 +65,16 @@ struct samples {
 	unsigned int nr_threads;
 };
 
-/* Is it a file of vpmc record, whatever version? */
+/* Returns true for a file of vpmc record, of any version. */
 bool samples_is_file(const char *file);
 
-/* Fails if it cannot be read; notes what is missing. */
+/* Reads a file. Fails if it cannot be read, and notes what is missing. */
 void samples_read(struct samples *samples, const char *file);
 
 void samples_print_text(FILE *file, const struct samples *samples);
 void samples_print_folded(FILE *file, const struct samples *samples);
 
-/* As vpmc-samples.schema.json describes it. */
+/* Returns the object that vpmc-samples.schema.json describes. */
 struct json_object *samples_object(const struct samples *samples);
 
 #endif /* SAMPLES_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Settings of the machine that matter.
+ * Reads the settings of the machine that affect counting.
  *
  * Copyright (C) 2026 vpmc developers
  */

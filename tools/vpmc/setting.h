@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Settings of the machine that matter.
+ * Reads the settings of the machine that affect counting.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -11,14 +11,14 @@
 #include <stddef.h>
 
 struct setting {
-	const char *name;	/* as sysctl(8) has it, or the file */
+	const char *name;	/* name as in sysctl(8), or path of the file */
 	const char *file;
 };
 
-/* The last one has no name. */
+/* array that ends with an entry without a name */
 extern const struct setting settings[];
 
-/* Its value; false if this kernel has not got it. */
+/* Reads a setting. Returns false if this kernel does not have it. */
 bool setting_read(const struct setting *setting, char *value, size_t size);
 
 #endif /* SETTING_H */

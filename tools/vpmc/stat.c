@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * vpmc stat: counts a whole program, or a process or thread for a while.
+ * vpmc stat: counts a whole program, or a process or thread for some time.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -123,7 +123,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options->tid = options_number("-t", arg, 1, INT_MAX);
 		return 0;
 	case ARGP_KEY_ARG:
-		/* COMMAND's name; all behind it is COMMAND's */
+		/*
+		 * This is the name of COMMAND. All later arguments belong to
+		 * COMMAND.
+		 */
 		options->command = state->argv + state->next - 1;
 		state->next = state->argc;
 		return 0;
@@ -154,7 +157,7 @@ static void check_format(const struct stat_options *options)
 		fail(STATUS_OURS, "--rank: counts a COMMAND; name one, and leave out -p and -t");
 }
 
-/* -a counts one set of events. */
+/* Checks the options of -a, which counts one set of events. */
 static void check_all_cpus(const struct stat_options *options)
 {
 	if (options->revoke && !options->all_cpus)

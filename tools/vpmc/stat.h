@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What vpmc stat was asked for.
+ * Options of vpmc stat.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -13,7 +13,7 @@
 #include "rank.h"
 
 struct stat_options {
-	char *events;		/* NULL: the usual ones */
+	char *events;		/* NULL for the default events */
 	unsigned int repeat;	/* -r, 1 if not given */
 	bool inherit;
 	bool per_thread;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A table of texts by libsmartcols.
+ * Prints tables of texts with libsmartcols.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -49,10 +49,10 @@ void table_print(struct libscols_table *table, FILE *file)
 {
 	char *text, *line, *next;
 
-	/* nothing is asked of a terminal that the text does not go to */
+	/* The text does not go to a terminal yet, so do not query one. */
 	must(scols_table_set_termforce(table, SCOLS_TERMFORCE_NEVER));
 	must(scols_print_table_to_string(table, &text));
-	/* without the blanks that fill the last column */
+	/* Remove the blanks that fill the last column. */
 	for (line = text; line && *line; line = next) {
 		size_t length = strcspn(line, "\n");
 

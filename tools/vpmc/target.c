@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A process or thread that lives already, counted for a while.
+ * Counts a process or thread that runs already.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -23,7 +23,7 @@
 struct member {
 	pid_t tid;
 	char name[16];
-	struct vpmc *v;		/* NULL: it has inherited our set, or has gone */
+	struct vpmc *v;		/* NULL if the thread has inherited our set, or has ended */
 };
 
 struct target {
@@ -31,14 +31,14 @@ struct target {
 	struct group *group;
 	struct member *member;
 	unsigned int nr;
-	struct vpmc_control ours;	/* what we programmed */
-	unsigned int programmed;	/* how many members */
+	struct vpmc_control ours;	/* set that we programmed */
+	unsigned int programmed;	/* number of members with a set of ours */
 };
 
-/* There is one at a time; what it has programmed is undone at exit, too. */
+/* The only target. An exit handler removes its sets. */
 static struct target the_target;
 
-/* Takes our sets from all threads that have one. */
+/* Removes our sets from all threads. */
 static void let_go(void)
 {
 	struct target *target = &the_target;
@@ -80,8 +80,8 @@ static void is_counted(const struct member *member,
 }
 
 /*
- * Opens the counters that a thread has; returns whether it has a set. One that
- * has inherited ours is none of another's.
+ * Returns true if a thread has a set. Fails if another program has programmed
+ * it. A set that was inherited from ours is accepted.
  */
 static bool has_set(struct target *target, const struct member *member)
 {
@@ -91,7 +91,7 @@ static bool has_set(struct target *target, const struct member *member)
 	bool empty;
 
 	if (vpmc_open_thread(&v, member->tid, VPMC_OPEN_EXISTING, NULL))
-		return false;	/* none; or what is wrong is told next */
+		return false;	/* no set, or an error that the caller's next open reports */
 	empty = vpmc_read_sums(v, 0, &sums) ||
 		sums.state == VPMC_STATE_EMPTY ||
 		sums.state == VPMC_STATE_REVOKED ||
@@ -104,13 +104,13 @@ static bool has_set(struct target *target, const struct member *member)
 	return true;
 }
 
-/* Has it gone, or is it going? */
+/* Returns true if the error says that the thread has ended or is ending. */
 static bool vanished(int error)
 {
 	return error == -ESRCH || error == -ENOENT;
 }
 
-/* Programs one thread. It may be gone, unless it is the one @wanted. */
+/* Programs one thread. It is an error if a @wanted thread has ended. */
 static void program(struct target *target, pid_t tid, bool wanted)
 {
 	struct vpmc_error error;
@@ -155,7 +155,7 @@ static bool is_known(const struct target *target, pid_t tid)
 	return false;
 }
 
-/* Programs all threads that are not known yet; returns how many there were. */
+/* Programs all new threads, and returns how many there were. */
 static unsigned int program_new(struct target *target)
 {
 	unsigned int found = 0;
@@ -185,7 +185,10 @@ static void program_all(struct target *target)
 	if (options->tid) {
 		program(target, options->tid, true);
 	} else {
-		/* a directory that is not there is told by open() of its thread */
+		/*
+		 * If the process does not exist, opening its first thread
+		 * reports the error.
+		 */
 		if (!program_new(target))
 			program(target, options->pid, true);
 		while (program_new(target))
@@ -207,7 +210,7 @@ static void add_all(const struct target *target, struct run *run)
 				target->options->per_thread);
 }
 
-/* Tells what was counted so far, if it is time for that. */
+/* Writes the counts so far, if it is time for that. */
 static void tell(const struct target *target)
 {
 	struct run so_far = {};
@@ -220,7 +223,10 @@ static void tell(const struct target *target)
 	openmetrics_write(&so_far);
 }
 
-/* Waits until COMMAND ends; without one, for a signal or the target's end. */
+/*
+ * Waits until COMMAND ends. Without COMMAND, waits for a signal or the target's
+ * end.
+ */
 static void wait_for(struct target *target, struct child *child,
 		     struct run *run)
 {

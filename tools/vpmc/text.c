@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A result for people.
+ * Prints a result as text.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -114,7 +114,7 @@ static void fact_lines(struct libscols_table *table,
 	}
 }
 
-/* Numbers and, apart from them, the facts, in the same columns. */
+/* Prints the events, an empty line and the facts, in the same columns. */
 static void print_numbers(FILE *file, const struct result *result, bool colour)
 {
 	static const char *const nothing[NR_COLUMNS];

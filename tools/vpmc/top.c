@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * vpmc top: what each processor does, again and again.
+ * vpmc top: shows periodically what each processor does.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -24,7 +24,7 @@ enum { OPTION_REVOKE = 0x100 };
 struct top {
 	struct stat_options stat;
 	unsigned int delay_ms;
-	unsigned int rounds;	/* 0: until a signal comes */
+	unsigned int rounds;	/* number of tables; 0 means until a signal */
 };
 
 static const struct argp_option top_option[] = {
@@ -70,7 +70,7 @@ static int64_t milliseconds(void)
 	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
 }
 
-/* Waits until the clock shows @until; false if a signal ends it before that. */
+/* Waits until the time @until. Returns false if a signal comes before. */
 static bool wait_until(int64_t until)
 {
 	struct pollfd fd = { .fd = signal_fd(), .events = POLLIN };

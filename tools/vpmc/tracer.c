@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * COMMAND under ptrace(2). A thread's counts go into those of its family when it
- * ends; to see them apart they are read when it stops on its way out, where it
- * executes nothing more in user mode.
+ * Traces COMMAND with ptrace(2). When a thread ends, its counts are added to
+ * its family. To have them apart, they are read when the thread stops at its
+ * exit. It executes no more instructions in user mode then.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -49,7 +49,9 @@ void tracer_begin(pid_t child)
 	add_living(child);
 }
 
-/* A thread that was not inherited, or got other privileges, has no counters. */
+/*
+ * A thread that did not inherit, or that got other privileges, has no counters.
+ */
 static void add_row(struct run *run, pid_t tid)
 {
 	struct vpmc_read sums;
@@ -76,7 +78,10 @@ static void stopped(pid_t tid, int status, struct run *run)
 
 	add_living(tid);
 	if (event == PTRACE_EVENT_STOP && sig != SIGTRAP) {
-		/* stopped by a signal, as it would be without us */
+		/*
+		 * The thread is stopped by a signal. Leave it stopped, as
+		 * without a tracer.
+		 */
 		ptrace(PTRACE_LISTEN, tid, NULL, NULL);
 		return;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * COMMAND under ptrace(2), to read each thread's own counts when it ends.
+ * Traces COMMAND with ptrace(2), to read each thread's own counts when it ends.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -11,12 +11,12 @@
 
 #include "run.h"
 
-/* The child and all its descendants are traced from here on. */
+/* Traces the child and all its later descendants. */
 void tracer_begin(pid_t child);
 
 /*
- * Does what has to be done at once. Returns true when the child has ended: @run
- * has its status then, and a row for each thread, also for those that live on.
+ * Handles all pending events. Returns true when the child has ended. @run then
+ * has the status, and a row for each thread, also for threads that still run.
  */
 bool tracer_step(pid_t child, struct run *run);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the ways to read counters cost, by the library's harness.
+ * Measures with the library's harness what each way to read counters costs.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -16,7 +16,7 @@
 
 #define MAX_WAYS	24
 
-/* What the reads need, and where they put what they read. */
+/* arguments and results of the reads */
 struct reader {
 	const struct vpmc *v;
 	const struct vpmc_page *page;
@@ -73,7 +73,7 @@ static void by_clock(struct reader *r)
 	clock_gettime(CLOCK_MONOTONIC, &r->time);
 }
 
-/* Two reads in a row: the first brings into the caches what the second needs. */
+/* Measures the second of two reads. The first read fills the caches. */
 static void run(vpmc_mark_fn *start, vpmc_mark_fn *stop, unsigned long i,
 		void *arg)
 {
@@ -132,7 +132,10 @@ static void measure(struct way *way, struct vpmc_regions *regions,
 	free(dirty);
 }
 
-/* So many counters of which the first counts instructions; or why there are not. */
+/*
+ * Programs @nr counters. The first counts instructions. Returns NULL, or the
+ * reason of a refusal.
+ */
 static const char *program(struct vpmc *v, unsigned int nr)
 {
 	static const char *const other[] = { "cycles", "ref-cycles" };
@@ -157,13 +160,17 @@ static const char *program(struct vpmc *v, unsigned int nr)
 	return err < 0 ? get_text("%s", error.why) : NULL;
 }
 
-/* All ways that are measured with @nr counters. */
+/* Measures all ways that are possible with @nr counters. */
 static unsigned int measure_set(struct way *way, struct vpmc *v, unsigned int nr,
 				unsigned int n)
 {
 	static const struct {
 		const char *name;
-		unsigned int only;	/* with so many counters, or 0 */
+		/*
+		 * number of counters with which the way is measured, or 0 for
+		 * any
+		 */
+		unsigned int only;
 		void (*read)(struct reader *reader);
 	} list[] = {
 		{ "inline", 1, by_inline_1 }, { "inline", 2, by_inline_2 },
@@ -206,7 +213,7 @@ unsigned int ways_measure(struct way **ways, unsigned int n)
 	struct vpmc *v;
 
 	memset(way, 0, MAX_WAYS * sizeof(*way));
-	/* before vpmc has the PMU */
+	/* perf_event must be measured before vpmc takes the PMU. */
 	perf_measure_read(&way[nr++], n);
 	perf_measure_page(&way[nr++], n);
 	if (vpmc_open(&v, 0, &error))

@@ -11,9 +11,10 @@
 #include <vpmc.h>
 
 /*
- * One way, with @counters counters; @left_out: why it cannot be had here, or NULL.
- * Costs are of one read, what surrounds it taken out. Of perf's ways no instructions
- * are known: perf gets the PMU only while vpmc does not have it.
+ * One way to read @counters counters. @left_out says why it is not available,
+ * or is NULL. Costs are those of one read, without the harness. The
+ * instructions of perf_event's reads are unknown, because perf gets the PMU
+ * only while vpmc does not have it.
  */
 struct way {
 	const char *name;
@@ -27,7 +28,7 @@ struct way {
 /* Measures all ways, @n samples of each. Returns their number. */
 unsigned int ways_measure(struct way **ways, unsigned int n);
 
-/* perf_ways.c: the same of perf_event's two. */
+/* perf_ways.c: measure the two ways of perf_event. */
 void perf_measure_read(struct way *way, unsigned int n);
 void perf_measure_page(struct way *way, unsigned int n);
 

@@ -21,13 +21,16 @@
 #include "partner.h"
 #include "who.h"
 
-/* A process is a hundred times as long as a call. */
+/*
+ * Fewer rounds for processes: fork and exit take a hundred times as long as a
+ * call.
+ */
 #define PROCESS_ROUNDS	300
 
 static struct cost cost;
 static struct counters counters;
 
-/* A whole set, as counters_open() makes it. */
+/* Measures opening and programming a whole set. */
 static void measure_open(enum who who, unsigned int n)
 {
 	struct counters c = {};
@@ -41,7 +44,7 @@ static void measure_open(enum who who, unsigned int n)
 	cost_print(&cost, "open", n, who_name[who]);
 }
 
-/* The same three calls with nothing behind them, for scale. */
+/* Measures three similar calls without counters, for comparison. */
 static void measure_nothing(void)
 {
 	int file = open("/add/tiny", O_RDONLY), i;
@@ -131,7 +134,7 @@ static void calls(const char *whose)
 		perf_calls(whose);
 }
 
-/* Another thread of this process: its descriptors are ours, too. */
+/* Another thread of this process. Both threads share the descriptors. */
 struct other {
 	enum who who;
 	unsigned int n;
@@ -167,7 +170,7 @@ static void calls_of_other(enum who who, unsigned int n)
 	close(other.end);
 }
 
-/* A system call that does nothing, for scale */
+/* A system call that does nothing, for comparison. */
 static void nothing(void)
 {
 	syscall(SYS_getppid);
@@ -179,8 +182,9 @@ static void *end_at_once(void *unused)
 }
 
 /*
- * This thread and its children are alone on the CPU, whose totals have all
- * that is done until a child is gone.
+ * Measures creation and end of processes and threads. Only this thread and its
+ * children run on the CPU, so the totals include everything until the child is
+ * gone.
  */
 static void processes(const char *program, const char *more)
 {
@@ -207,7 +211,7 @@ static void processes(const char *program, const char *more)
 	}));
 }
 
-/* A child's own set: opened, and gone with the child. */
+/* Measures a child that opens a set of its own and exits. */
 static void measure_child(enum who who, unsigned int n)
 {
 	struct counters c = {};
@@ -229,7 +233,7 @@ static void measure_child(enum who who, unsigned int n)
 	cost_print(&cost, "fork-open-exit", n, who_name[who]);
 }
 
-/* A process that counts the same has moved the counters meanwhile. */
+/* Measures a start after another process has used the same counters. */
 static void start_after_another(enum who who, unsigned int n)
 {
 	struct partner partner = {
@@ -274,7 +278,7 @@ static void inheriting_processes(enum who who, unsigned int n)
 	processes("/add/tiny", "-inherit");
 }
 
-/* Each in a process of its own: what one leaves behind no other one has. */
+/* Runs each part in its own process, so that no part affects a later one. */
 static void measure(enum who who, unsigned int n)
 {
 	static void (*const parts[])(enum who who, unsigned int n) = {
@@ -293,7 +297,7 @@ static void measure(enum who who, unsigned int n)
 	}
 }
 
-/* How much of a fork and an exit is at the addresses. */
+/* Counts the instructions of fork and exit at the given addresses. */
 static void hooks(char **address)
 {
 	unsigned int nr = 0;

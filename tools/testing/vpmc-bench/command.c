@@ -34,7 +34,7 @@ static void run(struct cost *cost, const char *const *command)
 	totals_begin(&begin);
 	pid = fork();
 	if (!pid) {
-		/* the same places each time, and the result goes nowhere */
+		/* Same addresses in each run. The result goes to /dev/null. */
 		null = open("/dev/null", O_WRONLY);
 		if (personality(ADDR_NO_RANDOMIZE) < 0 || dup2(null, 2) < 0)
 			_exit(1);
@@ -44,7 +44,10 @@ static void run(struct cost *cost, const char *const *command)
 	if (waitpid(pid, &status, 0) != pid || status)
 		errx(1, "%s stat ended with %#x", command[0], status);
 	totals_end(&end);
-	/* it is too long to be without interrupts */
+	/*
+	 * A run is too long to be without interrupts, so any number is
+	 * accepted.
+	 */
 	cost_add(cost, &begin, &end,
 		 both_modes(&end, PMU_TEST_INTERRUPTS) -
 		 both_modes(&begin, PMU_TEST_INTERRUPTS));
@@ -55,7 +58,7 @@ static void measure(const char *const *command, const char *who)
 	struct cost first = {}, cost = {};
 	int i;
 
-	run(&first, command);	/* what it reads is in memory from now on */
+	run(&first, command);	/* loads the files into memory; not measured */
 	for (i = 0; i < RUNS; i++)
 		run(&cost, command);
 	cost_print(&cost, "command-stat", NR_EVENTS, who);
@@ -65,7 +68,10 @@ int main(void)
 {
 	be_alone(0);
 	measure(by_vpmc, who_name[VPMC]);
-	/* vpmc's counters are given back at once: this is root */
+	/*
+	 * The benchmark runs as root, so perf gets vpmc's counters back at
+	 * once.
+	 */
 	measure(by_perf, who_name[PERF]);
 	return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a piece of code costs, as the emulator counts it: the totals of this CPU
- * before and after, read by an instruction that executes nothing in the kernel.
+ * Measures the costs of a piece of code. Reads the emulator's totals of this
+ * CPU before and after the code, with an instruction that executes nothing in
+ * the kernel.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -16,7 +17,7 @@
 
 #define ROUNDS	1000
 
-/* Totals in the emulator's order, kernel and user mode in turn. */
+/* totals in the emulator's order, for kernel mode and user mode */
 struct totals {
 	uint64_t event[PMU_TEST_NR_EVENTS][2];
 };
@@ -39,12 +40,16 @@ enum { KERNEL_MODE, USER_MODE };
 		: "rax", "rbx", "rcx", "rdx", "memory")
 
 /*
- * From one such CPUID to the next one: itself, four stores and two constants,
- * whatever the compiler makes of the code around.
+ * Instructions from one such CPUID to the next: the CPUID, four stores and two
+ * constants. This does not depend on the code that the compiler makes around
+ * it.
  */
 #define OWN_INSTRUCTIONS	7
 
-/* Instructions last, so that the other totals' CPUIDs are not among them. */
+/*
+ * Reads instructions last, so that the CPUIDs of the other totals are not
+ * counted.
+ */
 static inline __attribute__((__always_inline__)) void
 totals_begin(struct totals *t)
 {
@@ -56,7 +61,10 @@ totals_begin(struct totals *t)
 	totals_of(t, 0);
 }
 
-/* Instructions first. */
+/*
+ * Reads instructions first, so that the CPUIDs of the other totals are not
+ * counted.
+ */
 static inline __attribute__((__always_inline__)) void
 totals_end(struct totals *t)
 {
@@ -68,7 +76,7 @@ totals_end(struct totals *t)
 	totals_of(t, 10);
 }
 
-/* The cheapest of some rounds, and how many there were to choose from. */
+/* cheapest round, and the number of rounds */
 struct cost {
 	struct totals least;
 	unsigned int rounds;
@@ -90,7 +98,10 @@ static inline uint64_t both_modes(const struct totals *t, int event)
 	return t->event[event][KERNEL_MODE] + t->event[event][USER_MODE];
 }
 
-/* Rounds with more interrupts than @interrupts do not count. */
+/*
+ * Adds a round. Ignores rounds whose number of interrupts differs from
+ * @interrupts.
+ */
 static inline void cost_add(struct cost *cost, const struct totals *begin,
 			    const struct totals *end, unsigned int interrupts)
 {
@@ -109,7 +120,7 @@ static inline void cost_add(struct cost *cost, const struct totals *begin,
 		cost->least = t;
 }
 
-/* Raw figures, one line; scripts/bench reads them. */
+/* Prints one line of raw figures for scripts/bench. */
 static inline void cost_print(const struct cost *cost, const char *name,
 			      unsigned int n, const char *who)
 {
@@ -130,7 +141,7 @@ static inline void cost_print(const struct cost *cost, const char *name,
 	fflush(stdout);
 }
 
-/* One round of @code, without an interrupt. */
+/* Measures one round of @code. Rounds with an interrupt are ignored. */
 #define COST_OF(cost, code) do {					\
 	struct totals begin_, end_;					\
 									\

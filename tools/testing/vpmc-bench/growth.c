@@ -23,7 +23,7 @@ static bool of_processes;
 static unsigned int number;
 static int ready, end;
 
-/* Until all are to end. */
+/* Waits until all threads may end. */
 static void wait_for_end(void)
 {
 	eventfd_post(ready, GO);
@@ -83,7 +83,7 @@ static void end_all(const pthread_t *thread)
 	}
 }
 
-/* One more, which ends at once */
+/* Creates one more thread or process, which ends at once. */
 static void create_and_end(void)
 {
 	pid_t pid;
@@ -108,7 +108,10 @@ static void print(const char *what, enum who who)
 	cost.rounds = 0;
 }
 
-/* Else a CPU keeps what was freed, as much as it likes, and it is not free. */
+/*
+ * Limits the freed pages that each CPU keeps. Kept pages do not count as free
+ * memory.
+ */
 static void keep_no_pages(void)
 {
 	static const char fraction[] = "1000000";
@@ -119,7 +122,10 @@ static void keep_no_pages(void)
 	if (fd < 0 || write(fd, fraction, sizeof(fraction) - 1) < 0)
 		err(1, "vm.percpu_pagelist_high_fraction");
 	close(fd);
-	/* and what it has comes out */
+	/*
+	 * Allocate and free much memory, so that CPUs give back the pages they
+	 * keep.
+	 */
 	much = mmap(NULL, MUCH, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (much == MAP_FAILED)
@@ -143,7 +149,10 @@ static long free_memory(void)
 	return kb * 1024;
 }
 
-/* What ended before is freed later: once that has come to rest. */
+/*
+ * Returns the free memory when it no longer changes. The kernel frees memory of
+ * ended threads later.
+ */
 static long settled_memory(void)
 {
 	long before = -1, now = free_memory();
@@ -159,7 +168,9 @@ static long settled_memory(void)
 	return now;
 }
 
-/* One that has nothing to do with the others, and attaches a set of its own */
+/*
+ * Measures a process unrelated to the others, which attaches a set of its own.
+ */
 static void attach_and_detach(void)
 {
 	struct counters counters = {};
@@ -209,7 +220,10 @@ static void measure(enum who who)
 	long before;
 
 	counters_open(&counters, who, COUNTERS, &inheriting);
-	/* what the first ones alone need */
+	/*
+	 * The first thread and the first switches allocate memory that later
+	 * ones do not need.
+	 */
 	create_and_end();
 	partner_rounds(&partner, 2, &cost);
 	cost.rounds = 0;

@@ -10,11 +10,14 @@
 #include "cost.h"
 #include "who.h"
 
-/* Where all values of a read go. */
+/* results of all reads */
 static uint64_t count[MAX_N], ticks;
 static struct cost cost;
 
-/* The compiler knows neither where the handle is nor how many there are. */
+/*
+ * Hides a value's origin from the compiler, so that it cannot specialize the
+ * code.
+ */
 #define HIDE(value)	__asm__ __volatile__("" : "+r" (value))
 
 static void measure_read(struct vpmc *v, unsigned int n)
@@ -34,7 +37,7 @@ static void measure_read(struct vpmc *v, unsigned int n)
 	cost_print(&cost, "read-call", n, who_name[VPMC]);
 }
 
-/* An empty region of the set that the thread has. */
+/* Measures an empty region of the thread's set. */
 static void measure_region(unsigned int n)
 {
 	struct vpmc_regions *regions;

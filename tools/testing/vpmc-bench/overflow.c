@@ -20,7 +20,8 @@ static struct totals begin, end;
 static volatile sig_atomic_t handled;
 
 /*
- * Its own instructions are user mode's. Only the kernel's are of interest.
+ * Handles the signal. The handler's instructions are in user mode. Only those
+ * in the kernel are of interest.
  */
 static void handler(int number)
 {
@@ -62,7 +63,10 @@ static void perf_program(struct counters *c, unsigned int n)
 		err(1, "fcntl");
 }
 
-/* More interrupts than the PMU's belong to it: a signal may be sent by another. */
+/*
+ * Measures from the overflow to the handler. The number of interrupts is not
+ * checked, because another interrupt may send the signal.
+ */
 static void measure(enum who who, unsigned int n)
 {
 	struct counters c = { .who = who, .n = n };
@@ -101,7 +105,7 @@ static void measure(enum who who, unsigned int n)
 #define RECORDS		64
 #define PERF_RING	(8 * PAGE)
 
-/* Periods that have passed, or as many bytes as were recorded of them. */
+/* Returns the number of periods for vpmc, or of recorded bytes for perf. */
 static uint64_t passed(const struct counters *c)
 {
 	const volatile struct perf_event_mmap_page *perf = c->map[0];
@@ -128,7 +132,7 @@ static void open_recorder(struct counters *c, bool recorded)
 			err(1, "START");
 		return;
 	}
-	/* The same: where, when, and all counts. */
+	/* Record the same for perf: address, time and all counts. */
 	what.sample = PERF_SAMPLE_IP | PERF_SAMPLE_TIME | PERF_SAMPLE_READ;
 	for (i = 0; i < c->n; i++) {
 		what.period = i ? 0 : PERIOD;
@@ -150,7 +154,7 @@ static void consume(const struct counters *c)
 		err(1, "CONSUME");
 }
 
-/* The counters go on: an interrupt, and nothing after it. */
+/* Measures an interrupt after which the counters continue without a signal. */
 static void measure_interrupt(enum who who, unsigned int n, bool recorded)
 {
 	struct counters c = { .who = who, .n = n };
@@ -169,7 +173,7 @@ static void measure_interrupt(enum who who, unsigned int n, bool recorded)
 			end.event[PMU_TEST_CYCLES][USER_MODE] - OWN_INSTRUCTIONS;
 		begin.event[PMU_TEST_REP_PASSES][USER_MODE] =
 			end.event[PMU_TEST_REP_PASSES][USER_MODE];
-		/* perf may take two */
+		/* perf may need two interrupts. */
 		cost_add(&cost, &begin, &end, who == VPMC ? 1 :
 			 both_modes(&end, PMU_TEST_INTERRUPTS) -
 			 both_modes(&begin, PMU_TEST_INTERRUPTS));

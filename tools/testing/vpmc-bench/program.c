@@ -28,12 +28,12 @@ static void fixed_places(void)
 {
 	int null = open("/dev/null", O_WRONLY);
 
-	/* and the output goes nowhere */
+	/* The output goes to /dev/null. */
 	if (personality(ADDR_NO_RANDOMIZE) < 0 || null < 0 || dup2(null, 1) < 0)
 		err(1, "personality, or /dev/null");
 }
 
-/* The first counter counts instructions, the others what they like. */
+/* Programs a set whose first counter counts instructions. */
 static void set_for_exec(unsigned int n)
 {
 	struct vpmc_control control = {
@@ -51,7 +51,10 @@ static void set_for_exec(unsigned int n)
 		err(1, "CONTROL for execve()");
 }
 
-/* One run; returns what its first counter says, 0 without counters. */
+/*
+ * Runs the program once. Returns the count of its first counter, or 0 without
+ * counters.
+ */
 static uint64_t run(const char *const *program, unsigned int n)
 {
 	struct vpmc_read sums = { .size = sizeof(sums) };
@@ -102,7 +105,7 @@ int main(void)
 	who_init();
 	ready = eventfd_new();
 	go = eventfd_new();
-	run(gzip, 0);			/* what it reads is in memory from now on */
+	run(gzip, 0);			/* loads the files into memory; not measured */
 	run(tiny, 0);
 	nothing = instructions(&cost.least, USER_MODE) - TINY_INSTRUCTIONS;
 	run(gzip, 0);
@@ -110,7 +113,10 @@ int main(void)
 	for (i = 0; i < NR_SIZES; i++) {
 		count = run(gzip, sizes[i]);
 		cost_print(&cost, "program", sizes[i], "vpmc");
-		/* what it counts is what the program executes */
+		/*
+		 * Print the count in place of the program's executed
+		 * instructions.
+		 */
 		cost.least = (struct totals){};
 		cost.least.event[PMU_TEST_CYCLES][USER_MODE] = count;
 		cost_print(&cost, "program-counted", sizes[i], "vpmc");

@@ -15,19 +15,25 @@
 #include "cost.h"
 #include "who.h"
 
-/* Where all values of a read go. */
+/* results of all reads */
 uint64_t count[MAX_N + 1], ticks;
 static struct counters counters;
 static struct cost cost;
 
-/* The compiler knows neither where the page is nor what is in it. */
+/*
+ * Hides a pointer's origin from the compiler, so that it cannot specialize the
+ * code.
+ */
 #define HIDE(pointer)	__asm__ __volatile__("" : "+r" (pointer))
 
 static void nothing(void)
 {
 }
 
-/* For a known number; all values go to memory. */
+/*
+ * Reads a number of counters that is known at compile time. All values go to
+ * memory.
+ */
 #define INLINE(n)							\
 static void inline_##n(void)						\
 {									\
@@ -56,7 +62,7 @@ static void inline_any(void)
 	COST_OF(&cost, vpmc_read_page(page, to, time));
 }
 
-/* libperf's own function, once for each event. */
+/* Reads by libperf's own function, once for each event. */
 static void perf_self(void)
 {
 	static struct perf_counts_values values[MAX_N];
@@ -121,12 +127,16 @@ static void measure_in_handler(void (*reader)(void))
 		   who_name[counters.who]);
 }
 
-/* The first one after open and mmap: what it costs beyond all others is faults. */
+/*
+ * Measures the first read after open and mmap. Its extra costs are page faults.
+ */
 static void measure_first(enum who who, unsigned int n, void (*reader)(void))
 {
 	unsigned int i;
 
-	/* the code and everything else has been touched before */
+	/*
+	 * Read once before, so that the code and all other data are in memory.
+	 */
 	counters_open(&counters, who, n, &what_user);
 	reader();
 	counters_close(&counters);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * A thread's first event: it maps its page and gets a tree. In the child of a fork()
- * that is the first event since then, as the kernel has wiped struct hot.
+ * Handles a thread's first event: maps the thread's page and makes its tree.
+ * The child of a fork() has a first event again, because the kernel has wiped
+ * struct hot.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -18,13 +19,13 @@
 #include "hooks.h"
 
 #define PAGE	4096UL
-#define OWN	256		/* as many threads have a file of their own */
+#define OWN	256		/* most threads with a file of their own */
 
 enum { UNKNOWN, BEGINNING, ON, OFF };
 
 static struct hot nobody;
 __thread struct hot *hot = &nobody;
-static __thread struct thread *mine;	/* also in a child, which has lost @hot */
+static __thread struct thread *mine;	/* remains valid in a child of fork(), unlike @hot */
 static __thread bool beginning;
 
 struct process process;
@@ -46,7 +47,10 @@ static void find_jumps(void)
 	errno = error;
 }
 
-/* The stack pointer is the seventh register, and mangled by glibc. */
+/*
+ * Handles longjmp(). The stack pointer is the seventh register of @env. glibc
+ * mangles it.
+ */
 void graph_jump(const uint64_t *env)
 {
 	uintptr_t stack = env[6];
@@ -66,7 +70,7 @@ long graph_open(const char *name, long flags)
 			  0, 0);
 }
 
-/* It takes the same instructions each time. */
+/* Maps the thread's page. Executes the same instructions each time. */
 static const struct vpmc_page *attach(void)
 {
 	long fd = graph_call(SYS_openat, AT_FDCWD,
@@ -86,7 +90,10 @@ static void unmap(const void *at, size_t size)
 	graph_call(SYS_munmap, (long)at, size, 0, 0, 0, 0);
 }
 
-/* Why there is no tree: the command tells it if nobody else has one. */
+/*
+ * Records why there is no tree. The command prints this if no thread has a
+ * tree.
+ */
 static void give_up(const char *why)
 {
 	long fd = graph_open("why", O_WRONLY | O_CREAT | O_EXCL);
@@ -97,7 +104,10 @@ static void give_up(const char *why)
 	graph_call(SYS_close, fd, 0, 0, 0, 0, 0);
 }
 
-/* The number of this program among those that the process has become. */
+/*
+ * Finds the number of this program. A process gets a new number at each
+ * execve().
+ */
 static bool find_image(void)
 {
 	char name[48];
@@ -140,7 +150,10 @@ static bool process_begin(const struct vpmc_page *page)
 	return true;
 }
 
-/* The first thread of a process, or the only one of a child, begins it. */
+/*
+ * Initializes the process: in its first thread, or after fork() in the child's
+ * only thread.
+ */
 static bool process_is_on(const struct vpmc_page *page, bool forked)
 {
 	int is = __atomic_load_n(&state, __ATOMIC_ACQUIRE);
@@ -164,7 +177,9 @@ static bool process_is_on(const struct vpmc_page *page, bool forked)
 	return __atomic_load_n(&state, __ATOMIC_ACQUIRE) == ON;
 }
 
-/* A tree of a thread that has ended, if there are many. */
+/*
+ * Returns the tree of a thread that has ended, if there are many trees already.
+ */
 static struct thread *take_over(void)
 {
 	unsigned int i;
@@ -209,7 +224,7 @@ static bool make_file(struct thread *thread)
 	unsigned int tid = graph_call(SYS_gettid, 0, 0, 0, 0, 0, 0), n;
 	long fd;
 
-	/* a thread may get the number of one that has ended */
+	/* Thread numbers are reused after a thread has ended. */
 	for (n = 0; n < 1000000; n++) {
 		snprintf(thread->name, sizeof(thread->name), "%u.%u.%u.%u",
 			 process.pid, process.image, tid, n);
@@ -245,7 +260,9 @@ static struct thread *new_thread(void)
 	return thread;
 }
 
-/* The functions that have begun when the child was created are called in it, too. */
+/*
+ * Copies the parent's open functions, because they are open in the child, too.
+ */
 static void take_frames(struct thread *thread, const struct thread *parent)
 {
 	uint32_t i;
@@ -265,8 +282,9 @@ static void take_frames(struct thread *thread, const struct thread *parent)
 }
 
 /*
- * What the thread has counted up to here. Of a forked one that is the function's in
- * which it was; else it may be an earlier program's.
+ * Assigns what the thread has counted before its first event. After fork() this
+ * belongs to the current function. Otherwise it may belong to an earlier
+ * program.
  */
 static void set_first(struct thread *thread, const uint64_t *now, bool forked)
 {
@@ -327,7 +345,7 @@ struct thread *graph_begin(void)
 		return NULL;
 	}
 	graph_read(page, page->nr_counters + 1, now, 0);
-	/* from here on the time is taken */
+	/* The time is counted from here on. */
 	thread = graph_trial;
 	if (thread) {
 		memcpy(thread->now, now, sizeof(now));
@@ -342,8 +360,9 @@ struct thread *graph_begin(void)
 }
 
 /*
- * The child of vfork() has its parent's memory: what it does would be counted in the
- * parent's tree, by the parent's counters. It gets a copy.
+ * Replaces vfork() by fork(). The child of vfork() shares its parent's memory,
+ * so its functions would be added to the parent's tree, with the parent's
+ * counters.
  */
 __attribute__((__visibility__("default")))
 pid_t vfork(void)

@@ -35,7 +35,7 @@ static void enter(struct thread *thread, uint64_t function, uintptr_t stack)
 	thread->current = frame->node;
 }
 
-/* What lies above it was left in a way that no hook saw. */
+/* Ends a function. Functions above it were left without a call of the hook. */
 static void leave(struct thread *thread, uint64_t function)
 {
 	uint32_t n = thread->nr_frames;
@@ -57,7 +57,10 @@ static void leave(struct thread *thread, uint64_t function)
 	pop(thread);
 }
 
-/* longjmp() sets the stack pointer to @stack: what began below has ended. */
+/*
+ * Ends the functions that began below @stack, to which longjmp() sets the stack
+ * pointer.
+ */
 static void jump(struct thread *thread, uintptr_t stack)
 {
 	if (thread->nr_frames &&
@@ -70,7 +73,7 @@ static void jump(struct thread *thread, uintptr_t stack)
 	}
 }
 
-/* What was done from the last event to this one's first read. */
+/* Adds what was counted from the last event to this event's first read. */
 static void charge(struct thread *thread, enum kind kind, unsigned int retries)
 {
 	struct record_node *node = graph_node(thread, thread->current);
@@ -82,7 +85,10 @@ static void charge(struct thread *thread, enum kind kind, unsigned int retries)
 				  retries * process.retry[i];
 }
 
-/* The last read, and what the library has used since the first one. */
+/*
+ * Makes the last read, and adds what was counted since the first one to the
+ * library's costs.
+ */
 static void finish(struct thread *thread, enum kind opened, unsigned int retries)
 {
 	struct record_head *head = thread->head;

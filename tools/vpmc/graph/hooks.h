@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the files of the preloaded library share.
+ * Declarations that the files of the preloaded library share.
  *
- * The library runs inside of another program: it does not call malloc(), keeps errno,
- * leaves no descriptor open, and starts no thread.
+ * The library runs inside another program: it does not call malloc(), keeps
+ * errno, leaves no descriptor open, and starts no thread.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -20,21 +20,21 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Kinds of events. ENTER and EXIT cost the same up to the first read. */
+/* Kinds of events. ENTER and EXIT cost the same up to their first read. */
 enum kind { KIND_ENTER, KIND_EXIT, KIND_JUMP, KIND_BEGIN, NR_KINDS };
 
-/* A function that has begun. */
+/* function that has begun and not ended */
 struct frame {
 	uint64_t function;
-	uintptr_t stack;	/* the stack pointer at its beginning */
+	uintptr_t stack;	/* stack pointer at the beginning of the function */
 	uint32_t node;
 	uint32_t reserved;
 };
 
 /*
- * A thread's tree. @nodes is mapped from its file, behind @head; frames and the
- * hash table of nodes by parent and function are memory of the process, of which
- * fork() gives the child a copy.
+ * A thread's tree. @head and @nodes are mapped from the thread's file. The
+ * frames and the hash table are private memory of the process, so fork() copies
+ * them. The hash table finds nodes by parent and function.
  */
 struct thread {
 	const struct vpmc_page *page;
@@ -46,32 +46,33 @@ struct thread {
 	uint32_t nr_nodes, max_nodes;
 	uint32_t max_hash;
 	uint32_t current;		/* node of the top frame, or the root */
-	uint64_t no_frame;		/* functions that have begun beyond max_frames */
+	uint64_t no_frame;		/* number of open functions without a frame */
 	bool busy;
-	struct hot *hot;		/* the owner's */
-	char name[48];			/* of the file, in the directory */
-	uint64_t now[RECORD_VALUES];	/* the last event's first read */
-	uint64_t last[RECORD_VALUES];	/* its last read, and what is behind it */
+	struct hot *hot;		/* struct hot of the thread that owns the tree */
+	char name[48];			/* name of the file in the directory */
+	uint64_t now[RECORD_VALUES];	/* first read of the last event */
+	/* last read of the last event, plus the instructions after it */
+	uint64_t last[RECORD_VALUES];
 };
 
-/* What begins anew in the child of a fork(): the kernel wipes it there. */
+/* state that the kernel wipes in the child of a fork() */
 struct hot {
 	uint32_t live;
 	struct thread *thread;
 };
 
-/* What is the same for all threads of a process. */
+/* state of the process, shared by all threads */
 struct process {
 	uint32_t nr_values;
 	uint32_t node_size;
 	uint32_t pid;
-	uint32_t parent;	/* that forked it, or 0 */
-	uint32_t image;		/* its programs are counted, from 0 */
+	uint32_t parent;	/* process that forked this one, or 0 */
+	uint32_t image;		/* number of the program in this process, from 0 */
 	char directory[RECORD_PATH];
-	/* what an event's own instructions come to, before and behind its reads */
+	/* costs of an event's own instructions, before and after its reads */
 	uint64_t open[NR_KINDS][RECORD_VALUES];
 	uint64_t close[NR_KINDS][RECORD_VALUES];
-	uint64_t retry[RECORD_VALUES];	/* one more turn of the reading loop */
+	uint64_t retry[RECORD_VALUES];	/* cost of one more turn of the reading loop */
 };
 
 extern struct process process;
@@ -79,30 +80,36 @@ extern __thread struct hot *hot __attribute__((__tls_model__("initial-exec")));
 
 /* event.c */
 
-/* An event: see enum kind. @stack is the stack pointer of who calls the hook. */
+/*
+ * Handles an event of enum kind. @stack is the stack pointer of the hook's
+ * caller.
+ */
 void graph_event(const void *function, const void *site, unsigned int kind,
 		 uintptr_t stack);
 
 /* begin.c */
 
-/* Called by longjmp(), with the registers that setjmp() saved. */
+/* Handles longjmp(). @env has the registers that setjmp() saved. */
 void graph_jump(const uint64_t *env);
 
 /*
- * The calling thread's first event, or a child's. Returns its tree, with @now read,
- * or NULL if nothing is to be done.
+ * Handles the first event of a thread or of a forked child. Returns its tree
+ * with @now read, or NULL if the thread is not measured.
  */
 struct thread *graph_begin(void);
 
-/* While it is set, graph_begin() makes a tree that nobody gets. */
+/* tree that graph_begin() uses, and gives to no thread, while this is set */
 extern struct thread *graph_trial;
 
-/* Opens a file in the directory; a descriptor, or a negative error number. */
+/*
+ * Opens a file in the directory. Returns a descriptor, or a negative error
+ * number.
+ */
 long graph_open(const char *name, long flags);
 
 /* tree.c */
 
-/* The child of @node for @function, or @node if there is no room. */
+/* Returns the child of @node for @function, or @node if there is no room. */
 uint32_t graph_child(struct thread *thread, uint32_t node, uint64_t function);
 bool graph_tree_make(struct thread *thread);
 struct record_node *graph_node(const struct thread *thread, uint32_t node);
@@ -111,18 +118,27 @@ void *graph_memory(size_t size);
 
 /* calibrate.c */
 
-/* Fills the costs in @process; with the set of @page, the calling thread's. */
+/*
+ * Measures the costs in @process, with the calling thread's set, which has the
+ * page @page.
+ */
 void graph_calibrate(const struct vpmc_page *page);
 
 /* maps.c */
 
-/* Keeps what is mapped where, if @function is in no file that is known. */
+/*
+ * Copies the process's maps to a new file, if the latest copy does not cover
+ * @function.
+ */
 void graph_note_maps(uint64_t function);
 
-/* In a process that begins: nothing is known yet. */
+/* Forgets all copies of the maps, in a new process. */
 void graph_forget_maps(void);
 
-/* asm.S: a probe around nothing, twice its beginning, or a call */
+/*
+ * asm.S: probes without code in between, with the beginning twice, or with a
+ * call
+ */
 enum probe { PROBE_NOTHING, PROBE_TWICE, PROBE_CALL };
 
 /*
@@ -135,7 +151,7 @@ void graph_try_enter(void);
 void graph_try_jump(void);
 extern void (*graph_real_jump[4])(void);
 
-/* A system call that is no point of cancellation and keeps errno. */
+/* Makes a system call. This is not a cancellation point and keeps errno. */
 static inline long graph_call(long number, long a, long b, long c, long d, long e,
 			      long f)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Where the program's files are mapped, for those who look for names later. Files
- * that are loaded in the middle are seen when a function of theirs is called.
+ * Records where the program's files are mapped, to find names later. A file
+ * that is loaded later is recorded when one of its functions is called.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -42,7 +42,7 @@ static void add_range(uint64_t begin, uint64_t end)
 	__atomic_store_n(&nr_ranges, nr_ranges + 1, __ATOMIC_RELEASE);
 }
 
-/* A line's part up to the permissions, one character after the other. */
+/* state of parsing a line up to the permissions, character by character */
 struct line {
 	uint64_t number[2];
 	unsigned int field, column;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * A thread's tree of calls, in its file, and what finds a node in it.
+ * Builds a thread's tree of calls in its file, and finds nodes in it.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -66,7 +66,10 @@ static size_t file_size(uint32_t nodes)
 	return (RECORD_HEAD_SIZE + (size_t)nodes * process.node_size + 4095) & ~4095UL;
 }
 
-/* On a full disk this fails, and not what is written to the mapping later. */
+/*
+ * Allocates space in the file. On a full disk this call fails, rather than a
+ * later write to the mapping.
+ */
 static bool make_room(const struct thread *thread, uint32_t nodes)
 {
 	long fd = graph_open(thread->name, O_RDWR), result;
@@ -129,7 +132,7 @@ uint32_t graph_child(struct thread *thread, uint32_t parent, uint64_t function)
 	node = graph_node(thread, new);
 	node->function = function;
 	node->parent = parent;
-	/* from here on it is valid, whenever the thread is killed */
+	/* The node is valid from here on, even if the thread is killed. */
 	__atomic_store_n(&thread->head->nr_nodes, thread->nr_nodes, __ATOMIC_RELEASE);
 	return new;
 }

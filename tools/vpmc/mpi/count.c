@@ -19,13 +19,13 @@
 #define USUAL_EVENTS	"instructions,cycles"
 #define PORTABLE_EVENTS	"instructions?,cycles?,ref-cycles?,branches?,branch-misses?,cache-references?,cache-misses?"
 #define EVENT_AND_UMASK	0xffffU
-#define TRIALS		20	/* of which the least is taken */
+#define TRIALS		20	/* the least of these is used */
 
 struct thread {
 	struct thread *next;
 	struct vpmc *v;
 	const struct vpmc_page *page;
-	unsigned int depth;	/* calls within a call are a part of it */
+	unsigned int depth;	/* depth of nested calls; an inner call belongs to the outer one */
 	bool ended;
 	uint64_t now[MOST_VALUES], last[MOST_VALUES];
 	struct count_sum sum;
@@ -44,7 +44,10 @@ static struct vpmc *clock_of;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t key;
 
-/* What the thread has, as below vpmc stat; else what VPMC_MPI_EVENTS names. */
+/*
+ * Uses the set that the thread has, as under vpmc stat. Otherwise programs
+ * VPMC_MPI_EVENTS.
+ */
 static int open_set(struct thread *t, struct vpmc_error *error)
 {
 	const char *list = getenv("VPMC_MPI_EVENTS");
@@ -94,7 +97,7 @@ static int set_names(struct thread *t, struct vpmc_error *error)
 	return 0;
 }
 
-/* Values whose event is in @list get its name. */
+/* Names the values whose events are in @list. */
 static void name_values(struct thread *t, const char *list)
 {
 	struct vpmc_control control;
@@ -161,7 +164,7 @@ static int nothing(void)
 
 static int (*volatile do_nothing)(void) = nothing;
 
-/* As a call of MPI. */
+/* Same code as in a wrapper of an MPI function. */
 __attribute__((__noinline__))
 static int trial(void)
 {
@@ -185,7 +188,10 @@ static void clear(struct thread *t)
 	memset(t->sum.outside, 0, sizeof(t->sum.outside));
 }
 
-/* The sums of both are the same but for what is around the last trial of the second. */
+/*
+ * The sums of these two functions differ only by the costs around the second
+ * trial.
+ */
 static void trial_once(struct thread *t)
 {
 	trial();
@@ -201,7 +207,7 @@ static void trial_twice(struct thread *t)
 	trial();
 }
 
-/* All costs are zero up to here. */
+/* Measures the costs, which are zero before. */
 static void measure(struct thread *t)
 {
 	uint64_t inside[MOST_VALUES], once[MOST_VALUES], twice[MOST_VALUES];
@@ -241,7 +247,7 @@ static void add_thread(struct thread *t)
 	pthread_setspecific(key, t);
 }
 
-/* A thread ends: what it did since its last call was outside. */
+/* Ends a thread. What it did since its last call was outside of calls. */
 static void end_thread(void *arg)
 {
 	struct thread *t = arg;
@@ -327,7 +333,7 @@ struct count_sum *count_end(void)
 	struct count_sum *sum;
 	struct thread *t;
 
-	/* nothing of what follows is counted */
+	/* Stop counting outside of calls. */
 	count_enter();
 	sum = on ? calloc(1, sizeof(*sum)) : NULL;
 	if (!sum)

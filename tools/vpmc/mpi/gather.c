@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * What all ranks have counted, in the first one's hands.
+ * Gathers the counts of all ranks in the first rank.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -9,7 +9,10 @@
 
 #include "mpi-count.h"
 
-/* A rank's numbers, in front of three arrays of values, and of those of each call. */
+/*
+ * Layout of a rank's numbers. Three arrays of values follow, and then those of
+ * each call.
+ */
 enum { AT_KIND, AT_CALLS, AT_THREADS, AT_LEFT_OUT, AT_VALUES };
 
 static size_t part_size(unsigned int nr_values, unsigned int nr_calls)
@@ -17,7 +20,7 @@ static size_t part_size(unsigned int nr_values, unsigned int nr_calls)
 	return AT_VALUES + 3UL * nr_values + (size_t)nr_calls * (1 + nr_values);
 }
 
-/* Of ranks that have called different functions: all that one has called. */
+/* Lists all functions that at least one rank has called. */
 static unsigned int find_calls(const struct count_sum *sum, enum call *list)
 {
 	int here[NR_CALLS], anywhere[NR_CALLS];
@@ -32,7 +35,10 @@ static unsigned int find_calls(const struct count_sum *sum, enum call *list)
 	return nr;
 }
 
-/* The run time is told in nanoseconds, as ranks can be on machines of other speeds. */
+/*
+ * Returns the run time in nanoseconds, because the ranks' machines may differ
+ * in speed.
+ */
 static uint64_t value_of(const uint64_t *value, unsigned int i)
 {
 	return i ? value[i] : count_time(value[i]);
@@ -99,7 +105,7 @@ static void tell(const uint64_t *data, const enum call *list, unsigned int nr_ca
 	free(all.rank);
 }
 
-/* All ranks come here, those that count nothing, too. */
+/* All ranks must call this, also those that count nothing. */
 void gather(const struct count_sum *sum)
 {
 	unsigned int here = sum ? count_nr_values() : 0, nr_values = here, nr_calls;
@@ -118,7 +124,7 @@ void gather(const struct count_sum *sum)
 	part = calloc(size, sizeof(*part));
 	if (!rank)
 		data = calloc(nr_ranks * size, sizeof(*data));
-	/* one that has no memory would leave the others waiting */
+	/* If one rank has no memory, none may wait in PMPI_Gather(). */
 	room = part && (rank || data);
 	PMPI_Allreduce(MPI_IN_PLACE, &room, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
 	if (room) {

@@ -12,10 +12,12 @@
 
 #include "region.h"
 
-#define ROUNDS	100	/* that were not disturbed */
+#define ROUNDS	100	/* number of undisturbed rounds */
 #define TRIES	10000
 
-/* Nothing but the instructions of a call lies between, here and below. */
+/*
+ * Only the instructions of a call lie between two marks, here and in nested().
+ */
 static __attribute__((__noinline__)) void empty(struct vpmc_region *region)
 {
 	vpmc_begin(region);
@@ -31,7 +33,7 @@ nested(struct vpmc_region *around, struct vpmc_region *within)
 	vpmc_end(around);
 }
 
-/* The log anew; @full: so that it has room for one begin, and no more. */
+/* Empties the log. With @full, leaves room for exactly one begin. */
 static void prepare(struct vpmc_regions *regions, bool full)
 {
 	char *at = (char *)regions->log;
@@ -42,8 +44,9 @@ static void prepare(struct vpmc_regions *regions, bool full)
 }
 
 /*
- * The least of @ROUNDS to @cost, which is zero so far. A second region lies in the
- * first one if there is one; the sample that has ended last is the outer one's.
+ * Stores the least of ROUNDS undisturbed samples to @cost, which must be zero.
+ * If there is a second region, it is nested in the first one. The last sample
+ * to end is that of the first region.
  */
 static int least(struct vpmc_regions *regions, struct region *first,
 		 struct region *second, bool full, uint64_t *cost)

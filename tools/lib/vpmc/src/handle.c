@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Handles: opening, closing, and what fork() leaves of them.
+ * Opens and closes handles, and invalidates them in the child of fork().
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -18,7 +18,7 @@
 
 #define OWN_FILE	"/proc/thread-self/perfctr"
 
-/* All handles of this process, for the child of a fork(). */
+/* All handles of this process. The child of a fork() invalidates them. */
 static struct vpmc *handles;
 static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
@@ -42,8 +42,9 @@ static void fork_parent(void)
 }
 
 /*
- * The kernel maps counters in no child. A page of zeros takes the place, unless
- * something else has: reads through old pointers then find an empty set.
+ * Maps zeros in place of the counters, which the kernel does not map in the
+ * child. Leaves the place alone if something else is mapped there. Reads
+ * through old pointers then find an empty set.
  */
 static void put_zeros(void *at, size_t size)
 {
@@ -133,8 +134,8 @@ void vpmc_take_page(struct vpmc *v)
 }
 
 /*
- * Maps the page where that is possible: of a thread of this process. Other
- * errors than a lack of memory leave READ.
+ * Maps the page if the thread is of this process. Without the page, counters
+ * are read by READ, so only a lack of memory is an error.
  */
 static int map_page(struct vpmc *v)
 {
@@ -147,7 +148,9 @@ static int map_page(struct vpmc *v)
 	return 0;
 }
 
-/* The handle of @fd, which is its own from now on, whatever is returned. */
+/*
+ * Makes the handle of @fd. @fd belongs to the handle, and is closed on errors.
+ */
 static int make_handle(struct vpmc **out, int fd, bool local, bool own)
 {
 	struct vpmc *v = calloc(1, sizeof(*v));
@@ -175,7 +178,7 @@ static int make_handle(struct vpmc **out, int fd, bool local, bool own)
 	return 0;
 }
 
-/* Finds out whether there are counters behind a descriptor. */
+/* Returns 0 if the descriptor has counters, or a negative error number. */
 static int has_counters(int fd)
 {
 	struct vpmc_read sums = { .size = sizeof(sums) };
@@ -277,7 +280,10 @@ EXPORT int vpmc_open_thread(struct vpmc **v, pid_t tid, unsigned int flags,
 	if (tid <= 0)
 		return vpmc_error_set(error, -ESRCH, VPMC_WHY_NO_THREAD, what,
 				      NULL, NULL);
-	/* by its own process' directory a thread of this process has the name */
+	/*
+	 * A thread of this process is named relative to the process's own
+	 * directory.
+	 */
 	snprintf(path, sizeof(path), "/proc/self/task/%d/perfctr", (int)tid);
 	fd = open(path, mode, 0666);
 	if (fd < 0 && errno == ENOENT) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The harness: a piece of code is run many times, and each run counted.
+ * The harness: runs a piece of code many times, and counts each run.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -13,7 +13,7 @@
 
 #define BASELINES	100
 
-/* What start and stop need, in the thread that is in vpmc_harness(). */
+/* state of start and stop, in a thread that executes vpmc_harness() */
 struct harness {
 	struct vpmc_region *region;
 	unsigned int begun;
@@ -25,7 +25,7 @@ static __thread struct harness *current
 
 int vpmc_harness_xsave;
 
-/* The same instructions each time, but for errors. */
+/* Executes the same instructions in each run, except after errors. */
 void vpmc_harness_start(void)
 {
 	struct harness *harness = current;
@@ -48,7 +48,7 @@ void vpmc_harness_stop(void)
 		harness->err = err;
 }
 
-/* What all runs so far have counted. */
+/* sums of all runs so far */
 struct totals {
 	uint64_t value[MAX_VALUES];
 	uint64_t dirty;
@@ -66,8 +66,8 @@ static void totals_of(struct region *region, struct totals *totals)
 }
 
 /*
- * One run: @value receives its counts, the run time last, and @dirty whether it was
- * disturbed.
+ * Makes one run. Stores the counts to @value, with the run time last. @dirty
+ * says whether the run was disturbed.
  */
 static int run_once(struct harness *harness, struct region *region,
 		    vpmc_run_fn *run, unsigned int flags, unsigned long i,
@@ -76,7 +76,7 @@ static int run_once(struct harness *harness, struct region *region,
 	unsigned int nr = region->regions->nr, k;
 	struct totals before, after;
 
-	(void)flags;	/* there is a choice on x86-64 alone */
+	(void)flags;	/* only x86-64 has a flag */
 	totals_of(region, &before);
 	harness->err = 0;
 	harness->begun = 0;
@@ -90,7 +90,10 @@ static int run_once(struct harness *harness, struct region *region,
 	current = NULL;
 	if (harness->begun)
 		harness->err = -EINVAL;
-	/* what was begun and not ended is none of the next run */
+	/*
+	 * End the regions that the run left open, so that they do not reach
+	 * into the next run.
+	 */
 	while (!vpmc_end(&region->public))
 		;
 	totals_of(region, &after);
@@ -101,7 +104,7 @@ static int run_once(struct harness *harness, struct region *region,
 	return harness->err;
 }
 
-/* For the compiler alone: stop is called, it does not become a jump. */
+/* Makes the compiler emit a call of stop, and not a jump. */
 #define NO_JUMP()	__asm__ __volatile__("" : : : "memory")
 
 static void start_and_stop(vpmc_mark_fn *start, vpmc_mark_fn *stop,
@@ -114,7 +117,7 @@ static void start_and_stop(vpmc_mark_fn *start, vpmc_mark_fn *stop,
 	NO_JUMP();
 }
 
-/* The least of the baseline's runs that were not disturbed. */
+/* Computes the least values of the undisturbed runs of the baseline. */
 static int measure_cost(struct harness *harness, struct region *region,
 			vpmc_run_fn *baseline, unsigned int flags, void *arg,
 			struct vpmc_vectors *vectors)
@@ -230,7 +233,10 @@ static __attribute__((__noinline__)) void nothing(unsigned long i, void *arg)
 	__asm__ __volatile__("" : : "r" (i), "r" (arg));
 }
 
-/* Both the same instructions: the compiler does not know whom it calls. */
+/*
+ * Executes the same instructions for both functions, because the compiler does
+ * not know which one it calls.
+ */
 static inline __attribute__((__always_inline__)) void
 call(vpmc_mark_fn *start, vpmc_mark_fn *stop, unsigned long i, void *arg,
      void (*function)(unsigned long i, void *arg))

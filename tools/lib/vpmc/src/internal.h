@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the library's files share. Nothing of this is exported.
+ * Declarations that the library's files share. None of them is exported.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -21,11 +21,11 @@
 #define SELECT_MODES	(SELECT_USR | SELECT_OS)
 
 /*
- * A handle. What vpmc_read() needs comes first: @reader is @owner, or NULL where
- * RDPMC is forbidden; @nr is the number of counters in the set, as far as this
- * handle knows, and @running what the page has for VPMC_STATE_RUNNING and this
- * number: state and nr_counters in one. @owner is the thread pointer of the thread
- * whose counters they are, or NULL if that is unknown.
+ * A handle. The members that vpmc_read() needs come first. @reader is @owner,
+ * or NULL if RDPMC is forbidden. @nr is the number of counters in the set, as
+ * this handle knows it. @running is the page's value of state and nr_counters,
+ * read as one, while a set of @nr counters runs. @owner is the thread pointer
+ * of the counters' thread, or NULL if that is unknown.
  */
 struct vpmc {
 	const struct vpmc_page *page;
@@ -34,19 +34,19 @@ struct vpmc {
 	unsigned int nr;
 	int fd;
 	const void *owner;
-	bool local;		/* of a thread of this process */
+	bool local;		/* the counters are of a thread of this process */
 	struct vpmc_ring *ring;
 	size_t ring_size;
 	struct vpmc *next, **link;
 };
 
-/* For no set: another state than any. */
+/* value of @running without a set; no page has this state */
 #define NOT_RUNNING	(~0ULL)
 
 /*
- * The address of the calling thread's control block: no other living thread of
- * the process has the same. A thread that has the address of one that ended
- * finds the page of a set that has ended, which is read without RDPMC.
+ * Returns the address of the calling thread's control block. It is unique among
+ * the living threads of the process. A new thread may get the address of an
+ * ended one. The page is then that of an ended set, which is not read by RDPMC.
  */
 static inline const void *thread_pointer(void)
 {
@@ -89,27 +89,29 @@ void vpmc_error_none(struct vpmc_error *error);
 int vpmc_error_set(struct vpmc_error *error, int err, unsigned int reason,
 		   const char *what, const char *why, const char *remedy);
 
-/* An error number for which no reason is known. */
+/* Fills in an error from an error number without a known reason. */
 int vpmc_error_system(struct vpmc_error *error, int err, const char *what);
 
 /* handle.c */
 
-/* ioctl() with the error as negative number; -ESRCH after fork(). */
+/* Calls ioctl(). Returns a negative error number; -ESRCH after fork(). */
 int vpmc_request(const struct vpmc *v, unsigned long request, unsigned long arg);
 
-/* What vpmc_read() may rely on, of the page as opening or CONTROL has left it. */
+/*
+ * Copies from the page what vpmc_read() needs, after opening and after CONTROL.
+ */
 void vpmc_take_page(struct vpmc *v);
 
-/* The handle's ring from now on; what it had before is unmapped. */
+/* Sets the handle's ring. Unmaps the ring that it had before. */
 void vpmc_set_ring(struct vpmc *v, struct vpmc_ring *ring, size_t size);
 
-/* table.c: libpfm4, under its lock */
+/* table.c: access to libpfm4 under a lock */
 
-/* An event, or one unit mask of it. */
+/* event, or one unit mask of it */
 struct vpmc_umask {
 	const char *table;
 	const char *event;
-	const char *umask;	/* or NULL: the event itself */
+	const char *umask;	/* NULL for the event itself */
 	const char *description;
 	bool is_default;
 };
@@ -128,9 +130,9 @@ void vpmc_table_unlock(void);
 int vpmc_table_encode(const char *name, uint64_t *select, char **full);
 
 /*
- * Calls @tell for each event of the table, and after it for each of its unit
- * masks. The lock is not held then. Ends when that returns other than 0, which is
- * returned.
+ * Calls @tell for each event of the table, followed by each of its unit masks.
+ * The lock is not held during the calls. Stops when @tell does not return 0,
+ * and returns that value.
  */
 int vpmc_table_walk(int (*tell)(void *arg, const struct vpmc_umask *umask),
 		    void *arg);
@@ -141,7 +143,7 @@ enum vpmc_kind vpmc_processor_kind(void);
 
 struct vpmc_portable {
 	const char *name, *alias, *description;
-	uint32_t intel, amd;	/* event and unit mask; 0: there is none */
+	uint32_t intel, amd;	/* event and unit mask; 0 if there is none */
 };
 
 extern const struct vpmc_portable vpmc_portable[];
@@ -153,16 +155,16 @@ uint32_t vpmc_portable_code(const struct vpmc_portable *p, enum vpmc_kind kind);
 /* similar.c */
 
 /*
- * Adds names that come near to @error: events if @name's is unknown, else unit
- * masks of that event.
+ * Adds similar names to @error: names of events if the event of @name is
+ * unknown, otherwise unit masks of that event.
  */
 void vpmc_similar(struct vpmc_error *error, const char *name, bool of_event);
 
 /* events.c */
 
 /*
- * The attribute by which an event select has a bit that the kernel refuses; NULL if
- * there is none, "" if the bit has no name.
+ * Returns the name of the attribute whose bit in @select the kernel refuses.
+ * Returns NULL if there is no such bit, and "" if the bit has no name.
  */
 const char *vpmc_refused_attribute(uint64_t select, enum vpmc_kind kind);
 

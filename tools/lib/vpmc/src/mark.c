@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Where a region begins and ends: a record in the thread's log.
+ * Begins and ends regions, by appending a record to the thread's log.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -16,13 +16,13 @@
 #ifdef __x86_64__
 #define lfence()	__asm__ __volatile__("lfence" : : : "memory")
 #else
-/* not each processor of 32 bits has LFENCE */
+/* Not all 32-bit processors have LFENCE. */
 #define lfence()	__asm__ __volatile__("lock; addl $0, (%%esp)" : : : "memory", "cc")
 #endif
 
 /*
- * A set that runs, by RDPMC, as one snapshot; what is where a record's mark and
- * values are. False if it was disturbed, or cannot be read so.
+ * Takes a snapshot of a running set by RDPMC, into the mark and values of a
+ * record. Returns false if the read was disturbed, or if RDPMC cannot be used.
  */
 static ALWAYS_INLINE bool take(const struct vpmc_regions *regions, uint64_t *at,
 			       unsigned int flags)
@@ -32,7 +32,10 @@ static ALWAYS_INLINE bool take(const struct vpmc_regions *regions, uint64_t *at,
 
 	if (flags & VPMC_REGIONS_LFENCE)
 		lfence();
-	/* kept in memory: RDPMC and RDTSC leave few registers */
+	/*
+	 * The mark is kept in memory, because RDPMC and RDTSC leave few
+	 * registers.
+	 */
 	at[WORD_MARK] = *(const volatile __u64 *)&page->generation;
 	vpmc_barrier();
 	__builtin_memcpy(&present, &page->state, sizeof(present));
@@ -50,7 +53,10 @@ static ALWAYS_INLINE bool take(const struct vpmc_regions *regions, uint64_t *at,
 	return *(const volatile __u64 *)&page->generation == at[WORD_MARK];
 }
 
-/* The same by a system call, of a set in any state. 0 or -errno. */
+/*
+ * Takes the snapshot by a system call, of a set in any state. Returns 0 or
+ * -errno.
+ */
 static int take_by_call(struct vpmc_regions *regions, uint64_t *at,
 			unsigned int *state)
 {
@@ -69,14 +75,16 @@ static int take_by_call(struct vpmc_regions *regions, uint64_t *at,
 	return 0;
 }
 
-/* Is this the thread whose regions they are? */
+/*
+ * Returns 0 if the calling thread owns the regions, or a negative error number.
+ */
 static int check_thread(const struct vpmc_regions *regions)
 {
 	if (!regions->v)
 		return -EPERM;
 	if (vpmc_fd(regions->v) < 0)
 		return -ESRCH;
-	/* a thread can have the address of one that has ended */
+	/* A thread can have the thread pointer of one that has ended. */
 	if (regions->owner != thread_pointer() ||
 	    regions->tid != (uint32_t)gettid())
 		return -EPERM;
@@ -84,8 +92,8 @@ static int check_thread(const struct vpmc_regions *regions)
 }
 
 /*
- * Was the read just disturbed? Then it is done again from its beginning: behind a
- * read that succeeds there are the same instructions each time.
+ * Returns true if a read was only disturbed. The caller then repeats all of it,
+ * so that the same instructions follow each read that succeeds.
  */
 static bool may_try_again(struct vpmc_regions *regions)
 {
@@ -101,7 +109,10 @@ static bool may_try_again(struct vpmc_regions *regions)
 	return ++regions->tries < VPMC_READ_TRIES;
 }
 
-/* The head moves last: until then nobody takes the record for one. */
+/*
+ * Appends a record. The head moves last, because readers take all records below
+ * it.
+ */
 static ALWAYS_INLINE void append(struct vpmc_regions *regions, uint64_t *at,
 				 struct region *region)
 {
@@ -111,7 +122,7 @@ static ALWAYS_INLINE void append(struct vpmc_regions *regions, uint64_t *at,
 	vpmc_barrier();
 }
 
-/* Another order of these two is an instruction more. */
+/* The opposite order of these two steps would need one more instruction. */
 static ALWAYS_INLINE void append_begin(struct vpmc_regions *regions,
 				       uint64_t *at, struct region *region)
 {
@@ -176,7 +187,10 @@ static SLOWLY int end_slowly(struct region *region)
 	return 0;
 }
 
-/* An end always has room: there is some for each that may begin below the limit. */
+/*
+ * Begins a region. The space above the limit is kept for the ends of open
+ * regions.
+ */
 static ALWAYS_INLINE int begin(struct vpmc_region *public, unsigned int flags)
 {
 	struct region *region = (struct region *)public;

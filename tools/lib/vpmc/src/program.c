@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Programming a set, and what is done with one that is programmed.
+ * Programs sets, and controls sets that are programmed.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -16,8 +16,9 @@
 #define WHOLE_SET	"counting"
 
 /*
- * Whether a select is that of a fixed counter, by its number alone, that this
- * processor has not got: no other counter can count it.
+ * Returns true if a select names a fixed counter that this processor lacks.
+ * Such a select has only the counter's number, so no other counter can count
+ * it.
  */
 static bool is_missing_fixed(uint64_t select)
 {
@@ -28,7 +29,10 @@ static bool is_missing_fixed(uint64_t select)
 	       info.kind == VPMC_KIND_INTEL && !(info.fixed_mask >> number & 1);
 }
 
-/* CONTROL says that this processor has not got the event. */
+/*
+ * Returns true if CONTROL has refused the event because this processor lacks
+ * it.
+ */
 static bool is_missing(const struct vpmc_control *control)
 {
 	switch (control->reason) {
@@ -43,7 +47,7 @@ static bool is_missing(const struct vpmc_control *control)
 	return false;
 }
 
-/* What CONTROL answers when it has not looked at the counters. */
+/* Fills in errors that CONTROL returns before it looks at the counters. */
 static int refused_as_a_whole(struct vpmc_error *error, int err)
 {
 	switch (err) {
@@ -61,7 +65,7 @@ static int refused_as_a_whole(struct vpmc_error *error, int err)
 	return vpmc_error_system(error, err, WHOLE_SET);
 }
 
-/* How many fit, where the kernel says that these do not. */
+/* Adds how many events fit, if the kernel says that these do not fit. */
 static void say_how_many(struct vpmc_error *error,
 			 const struct vpmc_control *control)
 {
@@ -89,7 +93,10 @@ static void say_how_many(struct vpmc_error *error,
 	vpmc_error_set(error, -error->errnum, error->reason, what, why, NULL);
 }
 
-/* @what: names element @control->bad_counter, or is NULL. */
+/*
+ * Fills in an error. @what is the name of element @control->bad_counter, or
+ * NULL.
+ */
 static int refused(struct vpmc_error *error, int err,
 		   const struct vpmc_control *control, const char *what)
 {
@@ -145,7 +152,7 @@ EXPORT int vpmc_program_raw(struct vpmc *v, struct vpmc_control *control,
 		     (int)control->nr_counters;
 }
 
-/* Without what lies beyond the counters. */
+/* Fills in @control up to its last counter, and leaves the rest alone. */
 static int fill(const struct vpmc_event *events, unsigned int nr,
 		unsigned int flags, struct vpmc_control *control)
 {
@@ -185,7 +192,7 @@ EXPORT int vpmc_fill_control(const struct vpmc_event *events, unsigned int nr,
 	return err;
 }
 
-/* The number in @events of what was element @element of the set. */
+/* Returns the index in @events of element @element of the set. */
 static unsigned int event_of(const struct vpmc_event *events, unsigned int nr,
 			     unsigned int element)
 {
@@ -197,7 +204,7 @@ static unsigned int event_of(const struct vpmc_event *events, unsigned int nr,
 	return i;
 }
 
-/* Where each event is counted: the page tells it without a system call. */
+/* Finds the counter of each event. With a page this needs no system call. */
 static void place(const struct vpmc *v, struct vpmc_event *events,
 		  unsigned int nr)
 {
@@ -358,7 +365,7 @@ EXPORT int vpmc_map_ring(struct vpmc *v, const struct vpmc_ring **ring)
 	err = vpmc_get_control(v, &control);
 	if (err)
 		return err;
-	/* samples have no ring that can be mapped */
+	/* Sample buffers cannot be mapped. */
 	if (!control.ring_records || control.flags & VPMC_CONTROL_SAMPLE)
 		return -ENODATA;
 	size = VPMC_RING_SIZE(control.ring_records, control.nr_counters);

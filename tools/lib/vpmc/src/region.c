@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The regions of threads: opening, names, what is known of them, closing.
+ * Opens, names, queries and closes the regions of threads.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -18,12 +18,15 @@
 #define LOG_SIZE	65536
 #define NAME_MAX_LENGTH	255
 
-/* What a thread has for a page that could not be mapped: its set does not run. */
+/* page of a thread whose page could not be mapped; its set does not run */
 static const struct vpmc_page no_page;
 
-/* Those of all threads of this process. */
+/* regions of all threads of this process */
 static struct vpmc_regions *all, **last = &all;
-/* In a child: the parent's. What nothing points to is a leak in the eyes of checkers. */
+/*
+ * Regions of the parent, in a child of fork(). Without this pointer, leak
+ * checkers would report them.
+ */
 static struct vpmc_regions *inherited;
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -38,7 +41,7 @@ static void fork_parent(void)
 	pthread_mutex_unlock(&all_lock);
 }
 
-/* They are the parent's, which reports them. */
+/* Sets the parent's regions aside. The parent reports them. */
 static void fork_child(void)
 {
 	*last = inherited;
@@ -140,7 +143,10 @@ static void free_regions(struct vpmc_regions *regions)
 	free(regions);
 }
 
-/* Counts the events of @list, or finds what the thread counts already. */
+/*
+ * Programs the events of @list. Without @list, uses the set that the thread
+ * has.
+ */
 static int open_set(struct vpmc_regions *regions, const char *list,
 		    struct vpmc_error *error)
 {
@@ -164,7 +170,7 @@ static int open_set(struct vpmc_regions *regions, const char *list,
 	return 0;
 }
 
-/* What begin and end need of the handle, and their memory. */
+/* Initializes what begin and end need, and allocates the log. */
 static int prepare(struct vpmc_regions *regions)
 {
 	const struct vpmc *v = regions->v;
@@ -175,7 +181,10 @@ static int prepare(struct vpmc_regions *regions)
 	regions->log = malloc(LOG_SIZE);
 	if (!regions->log)
 		return -ENOMEM;
-	/* room for the one that begins below the limit, and for the ends of all */
+	/*
+	 * Reserve space for the last begin below the limit, and for the ends of
+	 * all open regions.
+	 */
 	reserve = (1 + VPMC_REGIONS_DEPTH) * regions->record_size;
 	regions->head = regions->done = regions->log;
 	regions->limit = (uint64_t *)((char *)regions->log + LOG_SIZE - reserve);
@@ -288,7 +297,7 @@ EXPORT struct vpmc *vpmc_regions_handle(struct vpmc_regions *regions)
 	return regions->v;
 }
 
-/* Number of a value; -1: the set has not got it. */
+/* Returns the number of a value, or -1 if the set does not have it. */
 static int value_of(const struct vpmc_regions *regions, int event)
 {
 	if (event < VPMC_RUN_TIME || event >= (int)regions->nr)
@@ -325,7 +334,7 @@ EXPORT int vpmc_region_get(struct vpmc_regions *regions, const char *name,
 		region = vpmc_region_new(regions, name);
 		if (!region)
 			return -ENOMEM;
-		/* the report of another thread may walk the list */
+		/* Another thread's report may walk the list. */
 		pthread_mutex_lock(&regions->lock);
 		*regions->last = region;
 		regions->last = &region->next;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * From records of begin and end to samples, and to the statistics of regions.
+ * Turns records of begin and end into samples, and adds these to the
+ * statistics.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -40,8 +41,8 @@ static void add_sample(struct region *region, unsigned int value, bool is_clean,
 }
 
 /*
- * A value without what begin and end have counted: those of this region, of all
- * within, and what emptied the log meanwhile.
+ * Returns a value of a region without the costs of measuring: those of its own
+ * begin and end, of all regions within, and of emptying the log.
  */
 static uint64_t own_value(const struct vpmc_regions *regions,
 			  const struct frame *frame, const uint64_t *end,
@@ -63,7 +64,7 @@ static void pop(struct vpmc_regions *regions, const uint64_t *at)
 	uint64_t inclusive;
 	unsigned int i;
 
-	/* sums that were cleared */
+	/* A value that is less than at the beginning was cleared meanwhile. */
 	for (i = 0; i < regions->nr_values; i++)
 		is_clean &= end[i] >= frame->begin[i];
 	for (i = 0; i < regions->nr_values; i++) {
@@ -102,8 +103,8 @@ static bool read_values(const struct vpmc_regions *regions, uint64_t *value)
 }
 
 /*
- * Behind the second read there are the same instructions each time, so that their
- * number can be known.
+ * The same instructions follow the second read each time, so that their number
+ * can be measured.
  */
 void vpmc_samples_flush(struct vpmc_regions *regions, bool full)
 {
