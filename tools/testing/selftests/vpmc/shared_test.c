@@ -7,11 +7,12 @@
  */
 #include "beside.h"
 #include "disturb.h"
+#include "global.h"
 #include "perf.h"
 #include "proc.h"
 
 static const struct choice branches[] = { { EV_BRANCHES, VPMC_ANY }, {} };
-static const struct choice two[] = {
+static const struct choice both[] = {
 	{ EV_INSNS, VPMC_ANY }, { EV_BRANCHES, VPMC_ANY }, {}
 };
 static const struct choice three[] = {
@@ -283,7 +284,7 @@ TEST_F(shared, limit)
 	EXPECT_EQ(-EBUSY, set_program(&self->set, fixed));
 	EXPECT_EQ(VPMC_REASON_LEFT_TO_PERF, self->set.control.reason);
 	EXPECT_NE(0, set_program(&self->set, three));
-	EXPECT_EQ(0, set_program(&self->set, two));
+	EXPECT_EQ(0, set_program(&self->set, both));
 	EXPECT_EQ(-EBUSY, keep_counters("shared 3,1"));
 	EXPECT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_UNLINK, 0));
 	/* A loan that nobody uses any more does not matter. */
@@ -324,6 +325,26 @@ TEST_F(shared, pinned_events_need_them)
 	EXPECT_EQ(1, alive(self->perf, 3));
 	ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
 	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
+}
+
+/* A refusal of counters of CPUs leaves the PMU to sets of threads. */
+TEST_F(shared, cpus_refused)
+{
+	int fd = global_open();
+
+	ASSERT_LE(0, fd);
+	self->set.fd = vpmc_open();
+	ASSERT_LE(0, self->set.fd);
+	ASSERT_EQ(0, open_branches(self->perf, 4, 1));
+	EXPECT_EQ(-EBUSY, global_program(fd, VPMC_ALL_CPUS, branches));
+	EXPECT_EQ(1, alive(self->perf, 4));
+	ASSERT_EQ(0, close(self->perf[3]));
+	/* Counter 0 stays perf's. */
+	EXPECT_EQ(-EBUSY, global_program(fd, VPMC_ALL_CPUS, two));
+	ASSERT_EQ(0, set_program(&self->set, branches));
+	EXPECT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
+	close(fd);
 }
 
 /* Calls of functions on a CPU, by interrupt. */
@@ -490,7 +511,7 @@ TEST_F(shared, overflows)
 /* CONTROL and UNLINK of sets of 1 to 3 counters, and of fixed ones. */
 static void borrow_at_random(unsigned int seed, int times)
 {
-	static const struct choice * const choices[] = { branches, two, three };
+	static const struct choice * const choices[] = { branches, both, three };
 	struct set set = { .page = MAP_FAILED };
 
 	set.fd = vpmc_open();

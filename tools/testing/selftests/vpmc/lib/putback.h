@@ -10,11 +10,13 @@
 
 #include <fcntl.h>
 #include <glob.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,6 +50,7 @@ struct putback {
 static struct putback putback_files[128];
 static unsigned int putback_number;
 static pid_t putback_owner, putback_guardian;
+static int putback_pipe[2];
 
 static inline void putback_read(const char *path, char *text, size_t size)
 {
@@ -104,20 +107,26 @@ static inline void putback_all(void)
 }
 
 /*
- * Ends with the program, also with one that a signal ends, and out of reach of
- * the terminal's signals.
+ * Waits until the program says that it ends, or a signal has ended it. Out of reach
+ * of the terminal's signals. A program may have become a user who can write to
+ * nothing of this, and send the guardian no signal.
  */
 static inline void putback_guard(void)
 {
+	struct pollfd ends[2] = {
+		{ .fd = putback_pipe[0], .events = POLLIN },
+		{ .events = POLLIN },
+	};
 	sigset_t term;
 
 	setsid();
 	sigemptyset(&term);
 	sigaddset(&term, SIGTERM);
 	sigprocmask(SIG_BLOCK, &term, NULL);
+	ends[1].fd = signalfd(-1, &term, SFD_CLOEXEC);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() == putback_owner)
-		sigwaitinfo(&term, NULL);
+	while (getppid() == putback_owner && poll(ends, 2, -1) <= 0)
+		;
 	putback_all();
 	_exit(0);
 }
@@ -135,6 +144,8 @@ static inline void putback_begin(void)
 			putback_note(found.gl_pathv[k]);
 		globfree(&found);
 	}
+	if (pipe2(putback_pipe, O_CLOEXEC))
+		return;
 	putback_owner = getpid();
 	putback_guardian = fork();
 	if (!putback_guardian)
@@ -145,9 +156,10 @@ static void __attribute__((destructor)) putback_end(void)
 {
 	if (!putback_owner || getpid() != putback_owner)
 		return;
-	kill(putback_guardian, SIGKILL);
-	waitpid(putback_guardian, NULL, 0);
-	putback_all();
+	if (putback_guardian < 0)
+		putback_all();
+	else if (write(putback_pipe[1], "", 1) == 1)
+		waitpid(putback_guardian, NULL, 0);
 }
 
 #endif /* PUTBACK_H */
