@@ -53,6 +53,9 @@ static int be_watcher(struct stage *stage, char **argv)
 	memset(view, 1, sizeof(*view));
 	if (sched_getcpu())
 		return 1;
+	/* This runs before the other constructors. */
+	if (atoi(argv[3]))
+		machine_init();
 	if (atoi(argv[3]) &&
 	    set_open(&set, (struct choice[]){ { EV_INSNS, 1 }, {} }))
 		return 2;
