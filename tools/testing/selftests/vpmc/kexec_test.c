@@ -249,6 +249,9 @@ int main(int argc, char **argv)
 		second_kernel(argc, argv);
 		return 1;
 	}
+	/* Where it may not run, the tests tell why. */
+	if (machine_lacks(test_needs))
+		return test_harness_run(argc, argv);
 	load_kernel();
 	start_counting(argc > 1 && !strcmp(argv[1], "cpus"));
 	reboot(LINUX_REBOOT_CMD_KEXEC);
