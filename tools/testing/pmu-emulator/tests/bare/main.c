@@ -234,6 +234,7 @@ void bare_main(const u32 *multiboot)
 		test_pt();
 	else
 		test_no_pt();
-	test_crystal(option(cmdline, "crystal=", 1));
+	test_crystal(option(cmdline, "crystal=", 1) &&
+		     (want_pmu || !(want_machine & PMU_MACHINE_PARALLEL)));
 	done_testing();
 }
