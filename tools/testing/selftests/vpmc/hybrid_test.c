@@ -253,6 +253,8 @@ static bool is_hybrid(void)
 NEEDS(
 	{ "global.gap", EXACT | ROOT, "counters with gaps between their numbers", NULL, has_gap },
 	{ "global.perf_counts", EXACT | ROOT },
+	/* The kernel uses no PMU there. */
+	{ "global.lesser_at_boot", STEADY | ROOT, "four CPUs", "/sys/devices/system/cpu/cpu3" },
 	{ "global.lesser*", EXACT | DISTURBS | ROOT, "four CPUs", "/sys/devices/system/cpu/cpu3" },
 	{ "*", EXACT | ROOT, "cores of two types", NULL, is_hybrid },
 );
