@@ -5,6 +5,7 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include "bare.h"
+#include "pmu-test-msr.h"
 
 #define LEAF		0x15
 #define LEAF_XSAVE	0xd		/* models without it do not have LEAF */
