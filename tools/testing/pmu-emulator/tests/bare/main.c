@@ -6,8 +6,8 @@
  * and family=N, and v2=1 for version 2; or pmu=0; with no_rdpmc=N, so many that RDPMC does not find.
  * l1_size=N l1_ways=N l1_line=N and l2_*: data caches, and branches=1: branches
  * may be mispredicted; these alone are tested then, and so are ack=1, status bits
- * that are cleared while counters are on, and erratum=1, Nehalem's, masks=N, version 6
- * with these counters, and lesser=1, a second CPU with less. hybrid=1: a processor
+ * that are cleared while counters are on, and erratum=1, Nehalem's, erratum=2, TSX force abort,
+ * no_writes=N, counters that ignore writes, masks=N, version 6 with these counters, and lesser=1, a second CPU with less. hybrid=1: a processor
  * with two types of core, besides all else.  machine=N: PMU_MACHINE_* bits that CPUID
  * must show, if not EXACT alone; 99: it is no machine of ours, and nothing else is
  * tested.  Bit SILICON: its bounds alone are.  accesses=N: nothing is tested, and memory is accessed in N turns of a loop.
@@ -151,7 +151,7 @@ static u32 option(const char *cmdline, const char *key, u32 val)
 void bare_main(const u32 *multiboot)
 {
 	const char *cmdline = multiboot[0] & 4 ? (const char *)multiboot[4] : "";
-	u32 accesses, ack, erratum, hybrid, lesser, masks;
+	u32 accesses, ack, erratum, hybrid, lesser, masks, no_writes;
 
 	want_pmu = option(cmdline, "pmu=", want_pmu);
 	want_amd = option(cmdline, "amd=", want_amd);
@@ -176,6 +176,7 @@ void bare_main(const u32 *multiboot)
 	hybrid = option(cmdline, "hybrid=", 0);
 	lesser = option(cmdline, "lesser=", 0);
 	masks = option(cmdline, "masks=", 0);
+	no_writes = option(cmdline, "no_writes=", 0);
 	set_up_interrupts();
 	test_machine();
 	if (want_machine == NO_MACHINE) {
@@ -199,12 +200,16 @@ void bare_main(const u32 *multiboot)
 			test_branches();
 	} else if (ack) {
 		test_ack_enabled();
+	} else if (erratum == 2) {
+		test_tsx_force_abort();
 	} else if (erratum) {
 		test_erratum_nehalem();
 	} else if (masks) {
 		test_masks(masks);
 	} else if (lesser) {
 		test_lesser();
+	} else if (no_writes) {
+		test_no_writes(no_writes);
 	} else if (want_no_rdpmc) {
 		test_no_rdpmc();
 	} else if (want_amd) {
