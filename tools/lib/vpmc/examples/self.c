@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Counts what a loop of a million iterations executes, in the thread that runs
- * it.
- */
+/* Counts what a loop of a million iterations executes in this thread. */
 #include <err.h>
 #include <stdio.h>
 #include <vpmc.h>
