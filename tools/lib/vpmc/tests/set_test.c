@@ -102,7 +102,7 @@ TEST(opened_for_reading)
 	EXPECT_EQ(-EBADF, vpmc_start(reader));
 	EXPECT_EQ(-EBADF, vpmc_unlink(reader));
 	EXPECT_EQ(-EBADF, vpmc_program(reader, NULL, 0, 0, &error));
-	EXPECT_NE(NULL, strstr(error.text, "reading alone"));
+	EXPECT_NE(NULL, strstr(error.text, "only for reading"));
 	vpmc_close(reader);
 	vpmc_close(v);
 }
