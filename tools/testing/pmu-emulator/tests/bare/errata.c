@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Two things that some processors do differently: when a status bit can be
- * cleared, and what a new event select counts.
+ * Two differences of some processors: when a status bit can be cleared, and
+ * what a new event select counts.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -57,7 +57,7 @@ static u64 count_branches(void)
 	return rdpmc(0);
 }
 
-/* Without the sequence each of these counts core cycles */
+/* Without the sequence each of these selects counts core cycles */
 void test_erratum_nehalem(void)
 {
 	u64 cycles = SPIN_INSNS(LOOPS), branches;

@@ -19,19 +19,19 @@ enum runner_kind {
 
 /**
  * struct runner - A thread that counts
- * @kind:	What it does.
+ * @kind:	Kind of work.
  * @cpu:	CPU on which it starts; -1: any CPU.
  * @moves:	It is bound to @cpu only at the start.
- * @restarts:	WAITS: how often its system call is interrupted and begun again,
- *		one more instruction each time.
- * @choice:	What it counts.
- * @body:	What it does with its set, or NULL: what @kind says, exactly.
+ * @restarts:	For WAITS: how often its system call is interrupted and restarted.
+ *		Each restart is one more instruction.
+ * @choice:	Events that it counts.
+ * @body:	Work with its set. NULL: the work of @kind, whose counts are exact.
  * @set:	Its counters.
- * @turns:	RUNS: how many it has made.
- * @go:		RUNS: as long as this is VPMC_STATE_RUNNING.
- * @tid:	Its thread id, once its set is open.
- * @wrong:	Number of errors, once it has ended.
- * @pipe:	Wakes it.
+ * @turns:	For RUNS: number of iterations so far.
+ * @go:		For RUNS: it runs as long as this is VPMC_STATE_RUNNING.
+ * @tid:	Its thread id, set when its set is open.
+ * @wrong:	Number of errors, set when it has ended.
+ * @pipe:	Pipe that wakes it.
  * @thread:	The thread.
  */
 struct runner {
