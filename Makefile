@@ -4,7 +4,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help deps build tools deb demo check test test-debug test-mutants test-all bench papi bisect tree shell prune dist
 
-# options of an outer make must not reach ours
+# options of an outer make must not reach the make of these targets
 unexport MAKEFLAGS MAKELEVEL
 
 help:

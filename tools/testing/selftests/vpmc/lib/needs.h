@@ -72,8 +72,9 @@ extern const struct need test_needs[];
 #define IS_EMULATOR	(1u << 31)
 
 /*
- * IS_EMULATOR and PMU_MACHINE_* in our emulator, 0 on any other machine. QEMU
- * without our patches calls itself TCG, too, and answers no signature.
+ * Returns IS_EMULATOR and PMU_MACHINE_* in this project's emulator, and 0 on any
+ * other machine. QEMU without its patches calls itself TCG, too, but has no
+ * signature.
  */
 static inline unsigned int emulator(void)
 {

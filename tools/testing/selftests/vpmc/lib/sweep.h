@@ -29,7 +29,7 @@ static const struct choice others[] = {
 
 /* What happens at an instruction. */
 enum disturbance {
-	INTERRUPT,	/* of our vector, with nothing to do */
+	INTERRUPT,	/* of vpmc's vector, with nothing to do */
 	PREEMPT,	/* by a more urgent thread with counters of its own */
 	MIGRATE,	/* to CPU 1 */
 	READ,		/* by another thread: an IPI if it runs */

@@ -384,7 +384,7 @@ static inline int child_status(pid_t pid)
 
 #define KILLED_BY(sig)	(1000 + (sig))
 
-/* exec_image lies beside the test that runs. */
+/* exec_image is in the directory of the test. */
 static inline const char *exec_image_path(void)
 {
 	static char path[PATH_MAX];
