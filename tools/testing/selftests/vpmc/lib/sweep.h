@@ -328,7 +328,7 @@ static inline void sweep_end(struct sweep *s, struct pmu_trigger at)
 
 /*
  * START, body(a, b), STOP; the body is disturbed at its k-th instruction. If
- * START is the disturbance the set stands until then.
+ * START is the disturbance, the set is stopped until then.
  */
 static inline long sweep_body(struct sweep *s, struct set *set, unsigned long k,
 			      code_fn body, long a, long b)
