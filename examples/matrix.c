@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Counts cache misses while a matrix is read by rows and by columns. usage:
- * matrix [SELECT AND UNIT MASK]
- */
+/* Counts cache misses of a matrix by rows and by columns. usage: matrix [SELECT AND UNIT MASK] */
 #include <err.h>
 #include <fcntl.h>
 #include <stdio.h>
