@@ -21,8 +21,6 @@
 #include "graph/record.h"
 #include "names.h"
 
-#define MAPS	64	/* most maps files of one program that are read */
-
 /* file of one thread */
 struct source {
 	char *name;
@@ -34,7 +32,7 @@ struct source {
 /* names of the functions of one program */
 struct image {
 	unsigned int pid, image;
-	struct names *names[MAPS];
+	struct names *names[RECORD_MAPS];
 	unsigned int nr;
 };
 
@@ -164,7 +162,7 @@ static void open_image(struct loader *loader, const struct source *source)
 	if (image->nr && image->pid == source->pid && image->image == source->image)
 		return;
 	*image = (struct image){ .pid = source->pid, .image = source->image };
-	while (image->nr < MAPS) {
+	while (image->nr < RECORD_MAPS) {
 		char *name = get_text("%s/%u.%u.maps.%u", loader->directory,
 				      source->pid, source->image, image->nr);
 		struct names *names = names_open(name);

@@ -199,15 +199,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'e':
-		options->stat.events = options->stat.events ?
-			get_text("%s,%s", options->stat.events, arg) : arg;
+		options->stat.events = options_list(options->stat.events, arg);
 		return 0;
 	case 'o':
 		options->base = arg;
 		return 0;
 	case ARGP_KEY_ARG:
-		options->stat.command = state->argv + state->next - 1;
-		state->next = state->argc;
+		options->stat.command = options_command(state);
 		return 0;
 	default:
 		return options_default(key, state);

@@ -85,6 +85,19 @@ error_t options_default(int key, struct argp_state *state)
 	     word, state->argv[0]);
 }
 
+char *options_list(char *list, char *more)
+{
+	return list ? get_text("%s,%s", list, more) : more;
+}
+
+char **options_command(struct argp_state *state)
+{
+	char **command = state->argv + state->next - 1;
+
+	state->next = state->argc;
+	return command;
+}
+
 uint64_t options_number(const char *option, const char *text, uint64_t least,
 			uint64_t most)
 {

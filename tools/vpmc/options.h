@@ -20,6 +20,12 @@ void options_parse(const char *name, const struct argp *argp, int argc,
 /* Handles the keys that a command's parser does not know. */
 error_t options_default(int key, struct argp_state *state);
 
+/* The value of an option that may be given several times: @list, or NULL, and @more. */
+char *options_list(char *list, char *more);
+
+/* At the first argument that is no option: COMMAND is this one and all later ones. */
+char **options_command(struct argp_state *state);
+
 /*
  * Parses a number from @least to @most. Fails with a message that names
  * @option.

@@ -299,19 +299,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options->period = options_number("-c", arg, 1, INT64_MAX);
 		return 0;
 	case 'e':
-		options->stat.events = options->stat.events ?
-				       get_text("%s,%s", options->stat.events, arg) : arg;
+		options->stat.events = options_list(options->stat.events, arg);
 		return 0;
 	case 'o':
 		options->output = arg;
 		return 0;
 	case ARGP_KEY_ARG:
-		/*
-		 * This is the name of COMMAND. All later arguments belong to
-		 * COMMAND.
-		 */
-		options->stat.command = state->argv + state->next - 1;
-		state->next = state->argc;
+		options->stat.command = options_command(state);
 		return 0;
 	default:
 		return options_default(key, state);

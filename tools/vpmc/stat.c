@@ -71,8 +71,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'e':
-		options->events = options->events ?
-				  get_text("%s,%s", options->events, arg) : arg;
+		options->events = options_list(options->events, arg);
 		return 0;
 	case 'r':
 		options->repeat = options_number("-r", arg, 1, 1000000);
@@ -123,12 +122,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options->tid = options_number("-t", arg, 1, INT_MAX);
 		return 0;
 	case ARGP_KEY_ARG:
-		/*
-		 * This is the name of COMMAND. All later arguments belong to
-		 * COMMAND.
-		 */
-		options->command = state->argv + state->next - 1;
-		state->next = state->argc;
+		options->command = options_command(state);
 		return 0;
 	default:
 		return options_default(key, state);

@@ -75,27 +75,32 @@ _vpmc()
 	__ltrim_colon_completions "$cur"
 }
 
-# _vpmc_stat FIRST: the options of stat from that word on, then COMMAND
-_vpmc_stat()
+# _vpmc_command_began FIRST OPTIONS: completes COMMAND if a word from FIRST on is part
+# of it, else status 1. OPTIONS are followed by a value.
+_vpmc_command_began()
 {
 	local i
 
 	for ((i = $1; i < cword; i++)); do
 		case ${words[i]} in
-		-e | -r | -x | -o | -p | -t | --event | --repeat | --csv | --format | --interval | --output | --pid | --tid)
-			i=$((i + 1))
-			;;
 		--)
 			_command_offset $((i + 1))
-			return
+			return 0
 			;;
-		-*) ;;
+		-*) [[ " $2 " != *" ${words[i]} "* ]] || i=$((i + 1)) ;;
 		*)
 			_command_offset "$i"
-			return
+			return 0
 			;;
 		esac
 	done
+	return 1
+}
+
+# _vpmc_stat FIRST: the options of stat from that word on, then COMMAND
+_vpmc_stat()
+{
+	_vpmc_command_began "$1" "-e -r -x -o -p -t --event --repeat --csv --format --interval --output --pid --tid" && return
 	case $prev in
 	-e | --event)
 		_vpmc_events "$cur"
@@ -139,22 +144,7 @@ _vpmc_record()
 # _vpmc_command FIRST OPTIONS: of a command that takes COMMAND, and these options
 _vpmc_command()
 {
-	local i
-
-	for ((i = $1; i < cword; i++)); do
-		case ${words[i]} in
-		-c | -e | -o | --count | --event | --output) i=$((i + 1)) ;;
-		--)
-			_command_offset $((i + 1))
-			return
-			;;
-		-*) ;;
-		*)
-			_command_offset "$i"
-			return
-			;;
-		esac
-	done
+	_vpmc_command_began "$1" "-c -e -o --count --event --output" && return
 	case $prev in
 	-e | --event) _vpmc_events "$cur" ;;
 	-o | --output) _filedir ;;

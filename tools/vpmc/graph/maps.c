@@ -11,35 +11,54 @@
 
 #include "hooks.h"
 
-#define RANGES	1024
+#define RANGES	1024	/* of one process */
 
 static struct { uint64_t begin, end; } range[RANGES];
 static unsigned int nr_ranges, nr_files;
 static uint32_t locked;
+static uint32_t version;	/* of the ranges; odd while they change */
 
 void graph_forget_maps(void)
 {
 	nr_ranges = nr_files = 0;
-	locked = 0;
+	locked = version = 0;
 }
 
+/* Another thread may change the ranges meanwhile: then the answer is no. */
 static bool is_known(uint64_t function)
 {
-	unsigned int i, nr = __atomic_load_n(&nr_ranges, __ATOMIC_ACQUIRE);
+	uint32_t before = __atomic_load_n(&version, __ATOMIC_ACQUIRE);
+	bool known = false;
+	unsigned int i;
 
-	for (i = 0; i < nr; i++)
-		if (function >= range[i].begin && function < range[i].end)
-			return true;
-	return false;
+	for (i = 0; !known && i < __atomic_load_n(&nr_ranges, __ATOMIC_RELAXED); i++)
+		known = function >= __atomic_load_n(&range[i].begin, __ATOMIC_RELAXED) &&
+			function < __atomic_load_n(&range[i].end, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return known && !(before & 1) &&
+	       __atomic_load_n(&version, __ATOMIC_RELAXED) == before;
+}
+
+/* With the lock. */
+static void change_ranges(void)
+{
+	__atomic_store_n(&version, version + 1, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	__atomic_store_n(&nr_ranges, 0, __ATOMIC_RELAXED);
+}
+
+static void end_change(void)
+{
+	__atomic_store_n(&version, version + 1, __ATOMIC_RELEASE);
 }
 
 static void add_range(uint64_t begin, uint64_t end)
 {
 	if (nr_ranges == RANGES)
 		return;
-	range[nr_ranges].begin = begin;
-	range[nr_ranges].end = end;
-	__atomic_store_n(&nr_ranges, nr_ranges + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&range[nr_ranges].begin, begin, __ATOMIC_RELAXED);
+	__atomic_store_n(&range[nr_ranges].end, end, __ATOMIC_RELAXED);
+	__atomic_store_n(&nr_ranges, nr_ranges + 1, __ATOMIC_RELAXED);
 }
 
 /* state of parsing a line up to the permissions, character by character */
@@ -87,7 +106,7 @@ void graph_note_maps(uint64_t function)
 	char name[48];
 	long from, to;
 
-	if (likely(is_known(function)) || nr_files >= RANGES)
+	if (likely(is_known(function)) || nr_files >= RECORD_MAPS)
 		return;
 	while (__atomic_exchange_n(&locked, 1, __ATOMIC_ACQUIRE))
 		graph_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
@@ -97,9 +116,10 @@ void graph_note_maps(uint64_t function)
 		from = graph_call(SYS_openat, AT_FDCWD, (long)"/proc/self/maps",
 				  O_RDONLY | O_CLOEXEC, 0, 0, 0);
 		to = graph_open(name, O_WRONLY | O_CREAT | O_EXCL);
-		nr_ranges = 0;
+		change_ranges();
 		if (!graph_failed(from) && !graph_failed(to))
 			copy(from, to);
+		end_change();
 		if (!graph_failed(from))
 			graph_call(SYS_close, from, 0, 0, 0, 0, 0);
 		if (!graph_failed(to))

@@ -22,6 +22,9 @@
 #define RECORD_DIRECTORY	"VPMC_GRAPH"
 #define RECORD_PATH		192	/* the most bytes of its name, with a NUL */
 
+/* The most copies of its maps that a process leaves. */
+#define RECORD_MAPS		1024
+
 /* The nodes begin here. */
 #define RECORD_HEAD_SIZE	4096
 

@@ -109,7 +109,7 @@
 #define PMU_TRIGGER_WAIT        4
 #define PMU_TRIGGER_GO          5
 
-#define PMU_TRIGGER_RANGES      8
+#define PMU_TRIGGER_RANGES      32
 
 /* Actions: what happens */
 #define PMU_TRIGGER_HOLD        0       /* it is held back, others go on */

@@ -137,9 +137,9 @@ TEST(event_of_another_register)
 }
 
 /*
- * CPUID names counters that RDPMC does not find, as under some hypervisors. The
- * switch would crash, so no counters are offered. perf's one event has a
- * counter that works.
+ * CPUID names counters that RDPMC does not find, or that ignore writes, as under
+ * some hypervisors. The switch would crash, or counts would be wrong, so no counters
+ * are offered. perf's one event has a counter that works.
  */
 TEST(fewer_counters)
 {
@@ -164,6 +164,36 @@ TEST(fewer_counters)
 	EXPECT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control));
 	EXPECT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_UNLINK, 0));
 	close(fd);
+}
+
+/*
+ * Microcode has counter 3 until perf takes it from the microcode. The other three
+ * count.
+ */
+TEST(force_abort)
+{
+	static const struct choice four[] = {
+		{ EV_BRANCHES, VPMC_ANY }, { EV_BRANCHES, VPMC_ANY },
+		{ EV_BRANCHES, VPMC_ANY }, { EV_BRANCHES, VPMC_ANY }, {}
+	};
+	static const struct choice fourth[] = { { EV_BRANCHES, 3 }, {} };
+	struct vpmc_control control;
+	struct vpmc_info info;
+	struct set set;
+	int fd = vpmc_open();
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, vpmc_info(fd, &info));
+	close(fd);
+	EXPECT_EQ(7, info.gp_mask);
+	EXPECT_EQ(REFUSED(0, BAD_INDEX), placed(&control, fourth));
+	EXPECT_EQ(REFUSED(3, NO_COUNTER), placed(&control, four));
+	ASSERT_EQ(0, set_open(&set, (struct choice[]){
+			      { EV_BRANCHES, 0 }, { EV_INSNS, 1 },
+			      { EV_BRANCHES, 2 }, {} }));
+	ASSERT_EQ(0, set_measure(&set, code_loop, 1000, 0));
+	EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(1000)));
+	set_close(&set);
 }
 
 #define PERFCTR0	0xc1

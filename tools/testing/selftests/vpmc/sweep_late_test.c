@@ -151,6 +151,57 @@ TEST_F(late, unlink)
 		   code_add(CODE_MEASURE, CODE_LOOP(TURNS)), 0);
 }
 
+FIXTURE(handed_back)
+{
+	struct sweep *s;
+};
+
+FIXTURE_SETUP(handed_back)
+{
+	struct set set;
+
+	self->s = sweep_start(NULL);
+	ASSERT_NE(NULL, self->s);
+	ASSERT_TRUE(!pin(0) && !set_fifo(10) && sweep_kernel_ranges() > 0);
+	ASSERT_EQ(0, set_open(&set, mine));
+	ASSERT_EQ(0, set_measure(&set, code_nothing, 0, 0));
+	set_close(&set);
+	self->s->what = INTERRUPT;
+}
+
+FIXTURE_TEARDOWN(handed_back)
+{
+	EXPECT_EQ(0, sweep_stop(self->s));
+}
+
+static int wrong_without_the_PMU(void *arg, unsigned long k)
+{
+	struct sweep *s = arg;
+	struct vpmc_info info;
+	int err, fd;
+
+	err = sweep_arm(s, k);
+	fd = vpmc_open();
+	err = err ?: vpmc_info(fd, &info);
+	close(fd);
+	sweep_disarm(s);
+	return err != 0;
+}
+
+/*
+ * Our vector was pending when perf got the PMU back. perf's counter wraps after
+ * that, and perf gets the interrupt: LVTPC and the status are as perf left them.
+ */
+TEST_F(handed_back, interrupts)
+{
+	unsigned long came = vpmc_interrupts(0);
+
+	sweep_all(_metadata, self->s, sweep_step(), wrong_without_the_PMU,
+		  self->s);
+	EXPECT_LT(0, vpmc_interrupts(0) - came);
+	EXPECT_EQ(0, perf_error(3L << 20));
+}
+
 NEEDS({ "*", EXACT | DISTURBS | ROOT },);
 
 TEST_HARNESS_MAIN

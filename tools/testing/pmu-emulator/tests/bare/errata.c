@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Two differences of some processors: when a status bit can be cleared, and
- * what a new event select counts.
+ * Three differences of some processors: when a status bit can be cleared, what a
+ * new event select counts, and whether microcode uses counter 3.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -10,6 +10,7 @@
 #define LOOPS		1000
 #define EVENT_BRANCHES	0x00c4
 #define SEQUENCE	4
+#define MSR_TSX_FORCE_ABORT	0x10f
 
 /* Zhaoxin's family 6 clears bits of the status while GLOBAL_CTRL is on */
 void test_ack_enabled(void)
@@ -78,5 +79,36 @@ void test_erratum_nehalem(void)
 	sequence(0xf, 1);
 	check_eq("the sequence with a counter that is not zero", count_branches(),
 		 cycles);
+	pmu_clear();
+}
+
+static u64 count_insns(u32 i)
+{
+	wrmsr(MSR_EVTSEL0 + i, EVENT_INSNS | COUNT_OS);
+	wrmsr(MSR_PMC0 + i, 0);
+	switch_msr = MSR_GLOBAL_CTRL;
+	spin(bit(i), LOOPS);
+	return rdpmc(i);
+}
+
+/* Counter 3 counts only while transactions are aborted. */
+void test_tsx_force_abort(void)
+{
+	u32 r[4];
+
+	pmu_clear();
+	wrmsr(MSR_GLOBAL_CTRL, 0);
+	cpuid(7, r);
+	check("CPUID shows TSX force abort", r[3] & 1u << 13);
+	check_eq("transactions are not aborted after reset",
+		 rdmsr(MSR_TSX_FORCE_ABORT), 0);
+	check_eq("counter 2 counts", count_insns(2), SPIN_INSNS(LOOPS));
+	check_eq("counter 3 stands still", count_insns(3), 0);
+	check("there is one bit", wrmsr_faults(MSR_TSX_FORCE_ABORT, 2));
+	wrmsr(MSR_TSX_FORCE_ABORT, 1);
+	check_eq("the register keeps it", rdmsr(MSR_TSX_FORCE_ABORT), 1);
+	check_eq("counter 3 counts", count_insns(3), SPIN_INSNS(LOOPS));
+	wrmsr(MSR_TSX_FORCE_ABORT, 0);
+	check_eq("counter 3 stands still again", count_insns(3), 0);
 	pmu_clear();
 }

@@ -11,7 +11,8 @@
  * These options test only one thing each: l1_size=N l1_ways=N l1_line=N and
  * l2_* data caches, and branches=1 mispredicted branches; ack=1 status bits
  * that are cleared only while counters are on; erratum=1 Nehalem's erratum;
- * masks=N version 6 with these counters; lesser=1 a second CPU with less.
+ * erratum=2 TSX force abort; no_writes=N counters that ignore writes; masks=N
+ * version 6 with these counters; lesser=1 a second CPU with less.
  *
  * machine=N has the PMU_MACHINE_* bits that CPUID must show, if they are not
  * EXACT alone. With 99 the emulator must not be this project's, and nothing
@@ -157,7 +158,7 @@ static u32 option(const char *cmdline, const char *key, u32 val)
 void bare_main(const u32 *multiboot)
 {
 	const char *cmdline = multiboot[0] & 4 ? (const char *)multiboot[4] : "";
-	u32 accesses, ack, erratum, hybrid, lesser, masks;
+	u32 accesses, ack, erratum, hybrid, lesser, masks, no_writes;
 
 	want_pmu = option(cmdline, "pmu=", want_pmu);
 	want_amd = option(cmdline, "amd=", want_amd);
@@ -182,6 +183,7 @@ void bare_main(const u32 *multiboot)
 	hybrid = option(cmdline, "hybrid=", 0);
 	lesser = option(cmdline, "lesser=", 0);
 	masks = option(cmdline, "masks=", 0);
+	no_writes = option(cmdline, "no_writes=", 0);
 	set_up_interrupts();
 	test_machine();
 	if (want_machine == NO_MACHINE) {
@@ -205,12 +207,16 @@ void bare_main(const u32 *multiboot)
 			test_branches();
 	} else if (ack) {
 		test_ack_enabled();
+	} else if (erratum == 2) {
+		test_tsx_force_abort();
 	} else if (erratum) {
 		test_erratum_nehalem();
 	} else if (masks) {
 		test_masks(masks);
 	} else if (lesser) {
 		test_lesser();
+	} else if (no_writes) {
+		test_no_writes(no_writes);
 	} else if (want_no_rdpmc) {
 		test_no_rdpmc();
 	} else if (want_amd) {

@@ -181,6 +181,24 @@ void test_no_rdpmc(void)
 		check("RDPMC finds fixed counters", !rdpmc_faults(RDPMC_FIXED));
 }
 
+/* These counters ignore writes. All of them count. */
+void test_no_writes(u32 mask)
+{
+	u32 n = want_amd ? want_amd : 4, msr = want_amd ? 0xc0010201 : MSR_PMC0;
+	u32 step = want_amd ? 2 : 1, wrong = 0;
+
+	for (u32 i = 0; i < n; i++) {
+		wrmsr(msr + i * step, 1000 + i);
+		wrong += rdpmc(i) != (mask & 1u << i ? 0 : 1000 + i);
+		wrong += rdmsr(msr + i * step) != rdpmc(i);
+	}
+	check_eq("these counters alone ignore writes", wrong, 0);
+	if (want_amd)
+		return;
+	wrmsr(MSR_FIXED_CTR0, 2000);
+	check_eq("fixed counters do not", rdpmc(RDPMC_FIXED), 2000);
+}
+
 static void test_rdpmc(void)
 {
 	static const u32 bad[] = {
