@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-# A thin front: every target is a command of scripts/.
+# Every target runs a command of scripts/.
 
 .DEFAULT_GOAL := help
 .PHONY: help deps build tools deb demo check test test-debug test-mutants test-all bench papi bisect tree shell prune dist
 
-# a sub-make of somebody else's build must not hand us its options
+# options of an outer make must not reach the make of these targets
 unexport MAKEFLAGS MAKELEVEL
 
 help:
@@ -12,25 +12,25 @@ help:
 
 #: make demo        install what is missing, build, boot, run the example program
 #: make check       static checks and some guests: two minutes
-#: make test        the same set-up, then the tests (TESTS='NAME...': some suites)
+#: make test        the same set-up, then the tests (TESTS='NAME...' for some suites)
 #: make test-debug  the selftests on kernels with lockdep, KASAN, PREEMPT_RT
-#: make test-mutants  known faults in the kernel: a test must notice each one
-#:                  (MUTANTS='NAME...': some of them)
-#: make bench       what vpmc costs, counted exactly, beside perf_event
-#: make papi        PAPI's test programs, over libperfctr and libvpmc
+#: make test-mutants  known faults in the kernel; a test must notice each one
+#:                  (MUTANTS='NAME...' for some of them)
+#: make bench       measure what vpmc costs, exactly, in comparison with perf_event
+#: make papi        PAPI's test programs, on libperfctr and libvpmc
 #: make bisect      build and boot the kernel with each prefix of the series
-#: make test-all    make test, all of these, 32-bit kernel and programs
+#: make test-all    make test and all of these, 32-bit kernel and programs
 #: make build       kernel and emulator only
 #: make tools       libvpmc and the vpmc command, for guests and in build/tools
 #: make deb         Debian packages of them, in build/deb
 #: make shell       an interactive guest
-#: make tree        a kernel tree in build/linux, to edit the patches with quilt
+#: make tree        make a kernel tree in build/linux, to edit the patches with quilt
 #: make deps        list and install the packages that are missing (as root)
-#: make dist        a self-contained tarball in build/
-#: make prune       remove what the cache holds and nobody used for a week
+#: make dist        make a self-contained tarball in build/
+#: make prune       remove from the cache what was not used for a week
 #:
 #: KSRC=DIR|TARBALL and QEMU_SRC=DIR|TARBALL take other sources.
-#: scripts/vm --help tells how to run your own programs in the guest.
+#: scripts/vm --help describes how to run your own programs in the guest.
 
 deps:
 	@scripts/deps

@@ -11,7 +11,7 @@ static void read_counts(const volatile struct vpmc_page *page, __u64 *count)
 {
 	__u64 generation;
 
-	do {	/* once more if the thread was switched out meanwhile */
+	do {	/* repeat if the thread was switched out meanwhile */
 		generation = page->generation;
 		for (__u32 i = 0; i < page->nr_counters; i++)
 			count[i] = page->slot[i].base + (page->state == VPMC_STATE_RUNNING ?

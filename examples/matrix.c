@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Counts misses of a matrix by rows and by columns. usage: matrix [SELECT AND UNIT MASK] */
+/* Counts cache misses of a matrix by rows and by columns. usage: matrix [SELECT AND UNIT MASK] */
 #include <err.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #define N	1024
 #define USER	0x10000
-#define L2_MISS	"0x10d1"	/* Intel's, of loads */
+#define L2_MISS	"0x10d1"	/* event of Intel processors, for loads */
 #define PASSES	5
 
 static volatile int matrix[N][N] __attribute__((aligned(4096)));
@@ -31,9 +31,9 @@ static inline __attribute__((always_inline)) void by_columns(void)
 }
 
 /*
- * The counter is read without a load of its own: the page would have been evicted
- * by the matrix. Instead it tells afterwards whether the thread was switched out.
- * The least of some passes counts: an interrupt may evict what is being read.
+ * Reads the counter without the page, because the matrix would have evicted it.
+ * Checks afterwards whether the thread was switched out. Takes the least of
+ * some passes, because interrupts evict cache lines.
  */
 #define COUNT(walk) ({							\
 	uint64_t generation, before, added, least = UINT64_MAX, sign = page->sign; \
@@ -68,7 +68,7 @@ int main(int argc, char **argv)
 	if (!(page->caps & VPMC_CAP_RDPMC))
 		errx(1, "RDPMC is forbidden: /sys/bus/event_source/devices/cpu/rdpmc is 0");
 	for (int i = 0; i < N * N; i++)
-		(&matrix[0][0])[i] = i;		/* the kernel clears each page when it comes */
+		(&matrix[0][0])[i] = i;		/* clears the pages */
 	rows = COUNT(by_rows);
 	columns = COUNT(by_columns);
 	if (!rows)

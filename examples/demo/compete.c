@@ -13,7 +13,7 @@
 
 static pid_t programs[NR_PROGRAMS];
 
-/* A program stays on a processor for so long and goes on to the next. */
+/* A program stays on one processor for this time, and then goes to the next. */
 static const int stay_ms[NR_PROGRAMS] = { 7, 17 };
 
 static int processor_now(int stay)
@@ -25,7 +25,10 @@ static int processor_now(int stay)
 		sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* Where both meet there is less time for others: the kernel moves threads away. */
+/*
+ * When both are on one processor, the kernel moves measured threads away from
+ * it.
+ */
 static _Noreturn void program(int stay)
 {
 	int where = -1, next;

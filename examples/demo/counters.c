@@ -2,7 +2,7 @@
 #include <err.h>
 #include "counters.h"
 
-/* In the order of the counts */
+/* in the order of the counts */
 static const char list[] = "instructions,cycles,branches";
 
 void counters_start(struct counters *c)
@@ -24,10 +24,10 @@ void counters_start(struct counters *c)
 void counters_end(struct counters *c)
 {
 	if (c->page->state != VPMC_STATE_RUNNING)
-		errx(1, "the counters did not run to the end: they are %s",
+		errx(1, "the counters did not run to the end; they are %s",
 		     vpmc_state_text(c->page->state));
 	if (vpmc_unlink(c->v))
-		errx(1, "the counters cannot be given back");
+		errx(1, "the counters cannot be detached");
 	vpmc_close(c->v);
 }
 

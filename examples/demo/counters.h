@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The counters of the calling thread: programmed by libvpmc, then read with RDPMC. */
+/*
+ * The counters of the calling thread. libvpmc programs them, RDPMC reads them.
+ */
 #ifndef COUNTERS_H
 #define COUNTERS_H
 
@@ -19,22 +21,25 @@ struct snapshot {
 	uint64_t ticks;		/* run time of the thread, in ticks of the TSC */
 	uint64_t switches;
 	uint64_t migrations;
-	uint64_t retries;	/* how often the read began again */
+	uint64_t retries;	/* how often the read was repeated */
 };
 
 /* Attach counters to the calling thread and start them, or end the program. */
 void counters_start(struct counters *c);
 
-/* Give them back. Ends the program if they were taken away: what it read is void. */
+/*
+ * Detach the counters. If they were taken away, their values are wrong, and the
+ * program ends.
+ */
 void counters_end(struct counters *c);
 
-/* Nanoseconds of a run time in ticks. */
+/* Convert a run time from ticks to nanoseconds. */
 uint64_t counters_ns(const struct counters *c, uint64_t ticks);
 
 /*
- * The read loop of <linux/vpmc.h>, for a set of NR_EVENTS counters that runs. The
- * state is checked only in counters_end(). All values are of one moment, without a
- * system call.
+ * The read loop of <linux/vpmc.h>, for a running set of NR_EVENTS counters.
+ * Only counters_end() checks the state. All values are of the same moment.
+ * There is no system call.
  */
 static inline __attribute__((always_inline))
 void counters_read(const struct counters *c, struct snapshot *s)

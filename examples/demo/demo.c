@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Two threads sort the lines of a text and search it, each with an algorithm
- * of its own, and measure that with counters of their own. Two programs that are
- * not measured compete with them for the processors.
+ * Two threads sort the lines of a text and search it. Each has its own
+ * algorithms, and measures them with its own counters. Two programs that are
+ * not measured compete with the threads for the processors.
  */
 #include <cpuid.h>
 #include <err.h>
@@ -129,7 +129,7 @@ static void run_workers(const struct text *text)
 		pthread_join(workers[i].thread, NULL);
 }
 
-/* 12,345,678 in a buffer of the caller's */
+/* Writes a number like 12,345,678 to the caller's buffer. */
 static const char *grouped(uint64_t n, char *buffer, size_t size)
 {
 	char *p = buffer + size;

@@ -11,7 +11,7 @@ static void subtract(struct snapshot *from, const struct snapshot *s)
 	from->migrations -= s->migrations;
 }
 
-/* The compiler must not leave parts of the snapshot out. */
+/* Keeps the compiler from leaving out parts of the snapshot. */
 static inline void look_at(const struct snapshot *s)
 {
 	__asm__ volatile("" : : "r" (s) : "memory");
@@ -31,8 +31,9 @@ uint64_t measure_read(const struct counters *c)
 }
 
 /*
- * All measurements use the two reads here. A read that was interrupted begins
- * again, and its first attempt has been counted: then the region is run again.
+ * All measurements use these two reads. A read that is interrupted starts
+ * again, and its first attempt has been counted. In that case the region is run
+ * again.
  */
 static __attribute__((noinline))
 struct snapshot measure(const struct counters *c, void (*prepare)(void *),

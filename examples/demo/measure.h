@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Regions of a program, measured by the thread that runs them. */
+/* Regions of a program. The thread that runs them measures them. */
 #ifndef MEASURE_H
 #define MEASURE_H
 
@@ -11,10 +11,10 @@ struct region {
 	const char *name;
 	void (*prepare)(void *data);	/* not measured; may be NULL */
 	void (*work)(void *data);
-	struct snapshot run[RUNS];	/* what each run took, reads subtracted */
+	struct snapshot run[RUNS];	/* result of each run, without the reads */
 };
 
-/* Instructions that one read executes, counted by two reads in a row. */
+/* Instructions that one read executes, measured by two reads in a row. */
 uint64_t measure_read(const struct counters *c);
 
 /* Run the region RUNS times. */

@@ -47,8 +47,8 @@ void text_load(struct text *text, const char *name)
 }
 
 /*
- * Nothing from here on calls the C library: its functions take another path
- * where data lies differently, and two runs would not count the same.
+ * From here on, nothing calls the C library. Its functions choose their code by
+ * the alignment of the data, so two runs would not count the same.
  */
 
 int line_compare(const struct line *a, const struct line *b)
@@ -148,7 +148,10 @@ size_t naive_search(const struct text *text, const char *word)
 	return found;
 }
 
-/* Boyer-Moore-Horspool: the text's byte under the word's end says how far to go. */
+/*
+ * Boyer-Moore-Horspool: the text's byte under the end of the word decides how
+ * far to move.
+ */
 size_t horspool_search(const struct text *text, const char *word)
 {
 	size_t length = word_length(word), found = 0, i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A text as lines, two ways to sort them and two to search it. */
+/* The lines of a text, with two ways to sort and two ways to search them. */
 #ifndef TEXT_H
 #define TEXT_H
 
@@ -20,7 +20,9 @@ struct text {
 /* Read a file and find its lines, or end the program. */
 void text_load(struct text *text, const char *file);
 
-/* Less than, equal to or greater than zero, as a sorts before or after b. */
+/*
+ * Less than, equal to or greater than zero, if a sorts before, with or after b.
+ */
 int line_compare(const struct line *a, const struct line *b);
 
 void heap_sort(struct line *lines, size_t nr);

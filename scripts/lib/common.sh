@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
-# Common to the scripts. The caller has set -eu and $top, the clone.
+# Functions that the scripts share. The caller has set -eu and $top, the clone.
 
 umask 022
 LC_ALL=C
@@ -17,7 +17,7 @@ logdir=$VPMC_BUILD/log
 # shellcheck source=scripts/lib/versions
 . "$top/scripts/lib/versions"
 
-# say TEXT: one step, with the time since the outermost command started
+# say TEXT: prints one step, with the time since the outermost command started
 say() {
 	_t=$(($(date +%s) - VPMC_T0))
 	printf '[%3d:%02d] %s: %s\n' $((_t / 60)) $((_t % 60)) "$prog" "$*" >&2
@@ -28,13 +28,13 @@ die() {
 	exit 1
 }
 
-# usage TEXT: print it and end; for --help
+# usage TEXT: prints it and ends, for --help
 usage() {
 	printf '%s\n' "$*"
 	exit 0
 }
 
-# need COMMAND...: each must be there; names the way to get it
+# need COMMAND...: fails if one is missing, and says how to get it
 need() {
 	for _c; do
 		command -v "$_c" >/dev/null ||
@@ -42,7 +42,7 @@ need() {
 	done
 }
 
-# short_hash: 16 hex digits of standard input
+# short_hash: prints 16 hex digits of the hash of standard input
 short_hash() {
 	sha256sum | cut -c1-16
 }
@@ -52,7 +52,7 @@ beat() {
 	[ ! -e "${VPMC_PROGRESS:-}" ] || touch "$VPMC_PROGRESS"
 }
 
-# lock NAME FD: hold the lock until this process and its children end
+# lock NAME FD: holds the lock until this process and its children end
 lock() {
 	case ",${VPMC_LOCKS:-}," in
 	*",$1,"*) return 0 ;;
@@ -63,7 +63,7 @@ lock() {
 	if ! flock -n "$2"; then
 		say "waiting for the $1 lock, held by" \
 			"$(cat "$cache/lock/$1.holder" 2>/dev/null || echo 'another run')"
-		# whoever holds it makes progress, or is ended
+		# the holder makes progress, or run-tests ends it
 		until flock -w 5 "$2"; do
 			beat
 		done
@@ -73,7 +73,7 @@ lock() {
 	export VPMC_LOCKS
 }
 
-# progress LOG: how far a build is, from what its log says
+# progress LOG: prints how far a build is, from its log
 progress() {
 	_n=$(tail -c 400 "$1" | tr '\r' '\n' | sed -n 's/^\[\([0-9]*\/[0-9]*\)\].*/\1/p' | tail -n 1)
 	[ -n "$_n" ] || _n=$(grep -c '^  *\(CC\|AS\|LD\|AR\|HOSTCC\) ' "$1") || :
@@ -94,7 +94,7 @@ stop_logged() {
 	kill "-$1" $$
 }
 
-# end_stalled: ends the command of run_logged, which has stalled
+# end_stalled: ends the command of run_logged when it has stalled
 end_stalled() {
 	echo "ended: no new line in this log for ${VPMC_BUILD_STALL:-1800} s" >>"$_log"
 	kill -- "-$_pid" 2>/dev/null || :
@@ -102,10 +102,10 @@ end_stalled() {
 	kill -KILL -- "-$_pid" 2>/dev/null || :
 }
 
-# run_logged NAME PROGRAM...: output to build/log/NAME.log, progress every ten
-# seconds, the log's end on failure. A session of its own lets an interruption
-# reach everything that the program started, as does the end of one that writes
-# no new line for half an hour.
+# run_logged NAME PROGRAM...: writes output to build/log/NAME.log, prints progress every
+# ten seconds, and the end of the log on failure. Ends a program that writes no new line
+# for half an hour. The program gets a session, so that ending it also ends everything
+# that it started.
 run_logged() {
 	_name=$1
 	_log=$logdir/$1.log
@@ -141,7 +141,7 @@ run_logged() {
 	return 1
 }
 
-# use_ccache: compilers through ccache, with limits of its own left alone
+# use_ccache: calls compilers through ccache, and keeps the user's limits for it
 use_ccache() {
 	need ccache
 	PATH=/usr/lib/ccache:$PATH
@@ -150,12 +150,12 @@ use_ccache() {
 	export PATH CCACHE_DIR CCACHE_COMPILERCHECK
 }
 
-# jobs: one per CPU unless VPMC_JOBS says otherwise
+# jobs: prints the number of CPUs unless VPMC_JOBS is set
 jobs() {
 	echo "${VPMC_JOBS:-$(nproc)}"
 }
 
-# publish NAME DIR: build/NAME becomes a link to DIR, in one step
+# publish NAME DIR: makes build/NAME a link to DIR, in one step
 publish() {
 	mkdir -p "$VPMC_BUILD"
 	if [ "$(readlink "$VPMC_BUILD/$1" 2>/dev/null)" != "$2" ]; then

@@ -1,30 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
 # Source and binary packages of another Debian release, from the archive that
-# this machine's own apt configuration names. The system's package lists are not
-# touched: apt gets its own sources file, lists and cache. What is installed here
-# does not matter either: a newer version of the machine's own would hide the
-# other release's. Sourced after common.sh.
+# this machine's own apt configuration names. The system's package lists do not
+# change, because apt gets a separate sources file, lists and cache. It also gets an
+# empty status file, because a newer package that is installed here would hide the
+# one of the other release. Sourced after common.sh.
 
 downloads=$cache/download
 debian_other=QEMU_SRC
 debian_keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
-# debian_mirrors: the archives that apt knows for this machine's own release
+# debian_mirrors: prints the archives that apt knows for this machine's release
 debian_mirrors() {
 	(
 		# shellcheck source=/dev/null
 		. /etc/os-release
 		# shellcheck disable=SC2016 # apt's own variables
-		# security and updates are other places, or the same one again
+		# security and updates are in other archives, or in the same one again
 		apt-get indextargets --format '$(TARGET_OF) $(RELEASE) $(REPO_URI)' 'Created-By: Packages' |
 			awk -v name="${VERSION_CODENAME:-none}" '($1 == "deb" || $1 == "deb-src") &&
 				($2 == name || $2 == "stable") && !seen[$3]++ { print $3 }'
 	)
 }
 
-# private_apt DIR SUITE MIRROR: apt's files for one archive alone, and for
-# $debian_arch if it is set
+# private_apt DIR SUITE MIRROR: writes apt's files for one archive, and for $debian_arch
+# if it is set
 private_apt() {
 	mkdir -p "$1/lists/partial" "$1/archives/partial"
 	: >"$1/status"
@@ -46,13 +46,13 @@ private_apt() {
 	CONF
 }
 
-# find_download PATTERN: the newest such file of an earlier download
+# find_download PATTERN: prints the newest such file of an earlier download
 find_download() {
 	find "$downloads" -maxdepth 1 -name "$1" 2>/dev/null | sort -V | tail -n 1
 }
 
-# fetch VARIABLE SUITE APT-ARGUMENTS...: whole files arrive in $downloads, or none.
-# VARIABLE names another source than the archive
+# fetch VARIABLE SUITE APT-ARGUMENTS...: puts whole files into $downloads, or none.
+# Errors name VARIABLE as the way to another source.
 fetch() {
 	debian_other=$1 _of=$2
 	shift 2

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
-# How a kernel is configured and compiled. Sourced after common.sh.
+# Configures and compiles kernels. Sourced after common.sh.
 
-# fragment NAME: base, and what NAME changes of it: the last line of a name wins
+# fragment NAME: prints base, then the changes of NAME. The last line of an option wins.
 fragment() {
 	{ cat "$top/configs/base"; [ "$1" = base ] || cat "$top/configs/$1"; } |
 		sed -n 's/^# \(CONFIG_[A-Z0-9_a-z]*\) is not set$/\1=n/p; /^CONFIG_/p' |
 		awk -F= '!($1 in v) { n[++k] = $1 } { v[$1] = $0 } END { for (i = 1; i <= k; i++) print v[n[i]] }'
 }
 
-# verify FRAGMENT CONFIG: Kconfig drops what it does not know or cannot have
+# verify FRAGMENT CONFIG: prints options that Kconfig has dropped
 verify() {
 	_bad=0
 	while read -r _line; do
@@ -21,7 +21,8 @@ verify() {
 	[ $_bad = 0 ]
 }
 
-# configure NAME TREE OBJ: OBJ/.config as configs/NAME asks for it; to be verified
+# configure NAME TREE OBJ: makes OBJ/.config from configs/NAME. The caller must verify
+# it.
 configure() {
 	mkdir -p "$3"
 	fragment "$1" >"$3/fragment"
@@ -29,7 +30,7 @@ configure() {
 		make -C "$2" O="$3" ARCH=x86 LOCALVERSION= allnoconfig
 }
 
-# reproducible: the same input gives the same bytes, and ccache its hits
+# reproducible: makes the same input give the same bytes, so that ccache finds them
 reproducible() {
 	KBUILD_BUILD_TIMESTAMP='2024-01-01 00:00:00 UTC'
 	KBUILD_BUILD_USER=vpmc KBUILD_BUILD_HOST=vpmc KBUILD_BUILD_VERSION=1

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
-# Where the sources come from: a tarball or a directory, each with an id that
-# changes whenever the content does. Sourced after common.sh.
+# Finds and unpacks sources. A source is a tarball or a directory, and has an id that
+# changes whenever its content does. Sourced after common.sh.
 
-# kernel_source: the tarball or directory to use
+# kernel_source: prints the tarball or directory to use
 kernel_source() {
 	_src=${KSRC:-/usr/src/$KERNEL_PACKAGE.tar.xz}
 	if [ -n "${KSRC:-}" ]; then
@@ -15,8 +15,8 @@ kernel_source() {
 	readlink -f "$_src"
 }
 
-# source_id PATH: id of a tarball (its hash, looked up by size and time) or
-# of a directory (names, sizes and times in it)
+# source_id PATH: prints the id of a tarball (its hash, cached by size and time) or of a
+# directory (from the names, sizes and times in it)
 source_id() {
 	if [ -d "$1" ]; then
 		(cd "$1" && find . -name .git -prune -o -type f -printf '%P %s %T@\n' |
@@ -33,12 +33,12 @@ source_id() {
 	cat "$_memo"
 }
 
-# unpack_kernel SOURCE TREE: unpack, for the kernel that the series is made for
+# unpack_kernel SOURCE TREE: unpacks the kernel that the series is made for
 unpack_kernel() {
 	unpack "$1" "$(source_id "$1")" "$2" check_kernel
 }
 
-# check_kernel DIR SOURCE: dies if DIR, which came from SOURCE, is another one
+# check_kernel DIR SOURCE: dies if DIR, made from SOURCE, is another kernel
 check_kernel() {
 	[ -f "$1/Makefile" ] || die "$2: no kernel source (there is no Makefile)"
 	_found=$(sed -n 's/^\(VERSION\|PATCHLEVEL\|SUBLEVEL\) = *//p' "$1/Makefile" | paste -sd.)
@@ -47,10 +47,9 @@ check_kernel() {
 		die "the kernel in $2 is version $_found; the series is for $KERNEL_OLDEST and later ones of $KERNEL_SERIES"
 }
 
-# unpack SOURCE ID TREE CHECK: TREE becomes a copy of SOURCE. A tree that is
-# there keeps the files that did not change; $TREE.state is what sync-series
-# knows. CHECK DIR SOURCE dies if DIR is not what is wanted; then nothing has
-# changed.
+# unpack SOURCE ID TREE CHECK: makes TREE a copy of SOURCE. An existing tree keeps the
+# files that did not change. $TREE.state is for sync-series. CHECK DIR SOURCE dies if
+# DIR is not what is wanted; then nothing changes.
 unpack() {
 	[ "$(cat "$3.state/source" 2>/dev/null)" = "$2" ] && [ -d "$3" ] && return
 	if [ -d "$1" ]; then
@@ -78,7 +77,7 @@ unpack() {
 	echo "$2" >"$3.state/source"
 }
 
-# series_id SERIES PATCHES: id of the patches in their order
+# series_id SERIES PATCHES: prints an id of the patches in their order
 series_id() {
 	patch_list "$1" | while read -r _p; do
 		[ -f "$2/$_p" ] || die "$1 names $_p, which is not in $2"
@@ -87,14 +86,15 @@ series_id() {
 	done | short_hash
 }
 
-# patch_list SERIES: the patches it names, without comments and options
+# patch_list SERIES: prints the patches it names, without comments and options
 patch_list() {
 	[ -f "$1" ] || return 0
 	sed 's/#.*//' "$1" | awk 'NF { print $1 }'
 }
 
-# tests_from PATCH: "NUMBER NAME" of each test program that its text names: it passes
-# from patch NUMBER on, which is another one if "(from NUMBER)" follows the names
+# tests_from PATCH: prints "NUMBER NAME" for each test program that its text names. The
+# program passes from patch NUMBER on. That is this patch, or the one of "(from NUMBER)"
+# after the names.
 tests_from() {
 	sed -n '/^---$/q; s/^Tests: //p' "$1" | awk -v own="$(basename "$1" | cut -c1-4)" '{
 		from = own
@@ -107,9 +107,9 @@ tests_from() {
 	}'
 }
 
-# prefix_tree TREE SERIES PATCHES: TREE becomes the kernel source with another
-# series. It begins as hard links to the tree of prepare-tree; sync-series
-# replaces files and never writes into one.
+# prefix_tree TREE SERIES PATCHES: makes TREE the kernel source with another series. It
+# starts as hard links to the tree of prepare-tree. sync-series replaces files and never
+# writes into one.
 prefix_tree() {
 	if [ ! -d "$1" ] || ! cmp -s "$cache/work/linux.state/source" "$1.state/source"; then
 		"$top/scripts/lib/prepare-tree" -- sh -ec 'rm -rf "$1" "$1.state" "$1.new"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
-# For suites in shell: one TAP line per call, the plan at the end. Sourced with
-# $top set; $tmp is a directory that goes away.
+# Functions for suites in shell. Each call prints one TAP line, and the plan comes at
+# the end. Sourced with $top set. $tmp is a directory that is removed at the end.
 
 tests=0 failures=0 planned=
 VPMC_CACHE=${VPMC_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vpmc}
@@ -12,14 +12,14 @@ tmp=$(mktemp -d "$work/${0##*/}.XXXXXX")
 trap 'finish' EXIT
 trap 'exit 130' INT TERM HUP
 
-# finish: a suite that dies in a test says what it died of
+# finish: shows the last output of a suite that dies in a test
 # shellcheck disable=SC2317 # called by the trap
 finish() {
 	[ -n "$planned" ] || tail -n 20 "$tmp/check" >&2
 	rm -rf "$tmp"
 }
 
-# result NAME STATUS [FILE]: FILE is shown if STATUS is not 0
+# result NAME STATUS [FILE]: shows FILE if STATUS is not 0
 result() {
 	tests=$((tests + 1))
 	if [ "$2" = 0 ]; then
@@ -40,8 +40,8 @@ check() {
 	result "$_check" $_status "$tmp/check"
 }
 
-# refuse NAME STATUS WORDS COMMAND...: COMMAND must end with STATUS and say
-# WORDS (a basic regular expression) on standard error
+# refuse NAME STATUS WORDS COMMAND...: COMMAND must end with STATUS and print WORDS (a
+# basic regular expression) on standard error
 refuse() {
 	_name=$1 _want=$2 _words=$3
 	shift 3
@@ -56,7 +56,7 @@ refuse() {
 	result "$_name" $_bad "$tmp/check"
 }
 
-# is_silent COMMAND...: succeeds if it prints nothing; else shows it
+# is_silent COMMAND...: fails if it prints anything, and shows that
 is_silent() {
 	"$@" >"$tmp/silent" 2>&1 || :
 	cat "$tmp/silent"

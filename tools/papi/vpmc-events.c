@@ -6,9 +6,6 @@
  * masks. Then follow the names that programs and PAPI's presets have asked for.
  *
  * Copyright (C) 2026 vpmc developers
- *
- * The processor's table comes first: each event, followed by its unit masks. Behind
- * it are the names that programs and PAPI's presets have asked for.
  */
 #include <pthread.h>
 #include <stdbool.h>

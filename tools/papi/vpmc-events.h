@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The component's native events: a table that grows with the names in use. A code is
- * the number of an entry.
+ * The component's native events: a table that grows with the names in use. A
+ * code is the index of an entry.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -12,12 +12,12 @@
 
 #include "papi.h"
 
-/* PAPI_OK or an error of PAPI's, all of them. */
+/* All of these return PAPI_OK or one of PAPI's errors. */
 int vpmc_events_init(void);
 void vpmc_events_exit(void);
 int vpmc_nr_events(void);
 
-/* The event select of a code, without modes. */
+/* Gets the event select of a code, without modes. */
 int vpmc_event_select(unsigned int code, uint64_t *select);
 
 int vpmc_enum_events(unsigned int *code, int modifier);

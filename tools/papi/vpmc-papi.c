@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * PAPI's component for vpmc: a thread's own counters, by libvpmc.
+ * PAPI's component for vpmc: a thread's own counters, through libvpmc.
  *
  * Copyright (C) 2026 vpmc developers
  *
- * One source, built in two ways. With VPMC_PAPI_DROP_IN it takes the place of
- * components/perf_event, with that one's name and symbol: PAPI's presets, its
- * component 0 and its test programs are for that name alone. Without, it is
- * components/vpmc beside perf_event's, with native events "vpmc:::NAME" and no
- * presets.
+ * There are two ways to build this source. With VPMC_PAPI_DROP_IN it replaces
+ * components/perf_event, under that name and symbol, because only that name has
+ * PAPI's presets, component 0 and PAPI's test programs. Without
+ * VPMC_PAPI_DROP_IN it is components/vpmc beside perf_event's, with native
+ * events "vpmc:::NAME" and no presets.
  */
 #include <errno.h>
 #include <signal.h>

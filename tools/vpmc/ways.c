@@ -118,7 +118,7 @@ static void measure(struct way *way, struct vpmc_regions *regions,
 	vectors.dirty = dirty;
 	err = vpmc_harness(regions, run_nothing, run, reader, n, 0, &vectors);
 	if (err)
-		fail(STATUS_OURS, "%s: it cannot be measured: %s; try again when less runs beside it",
+		fail(STATUS_OURS, "%s: it cannot be measured: %s; try again on a less busy machine",
 		     way->name, strerror(-err));
 	for (i = 0; i < n; i++) {
 		if (dirty[i])

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Rows of the benchmark: what each case costs, and what it may cost at most.
 
-The budgets are those of the design, for the numbers of counters that the
-emulated processors can have: between two given numbers they are on the straight
-line.
+The budgets are those of the design, for the numbers of counters that the emulated
+processors can have. Between two given numbers they are interpolated linearly.
 """
 
 from . import disassembly
@@ -11,8 +10,8 @@ from . import disassembly
 FIGURES = ("rdpmc", "rdtsc", "wrmsr", "rdmsr", "cr4", "faults", "syscalls", "interrupts")
 NOTHING = dict.fromkeys(FIGURES, 0)
 
-# Ping-pong between two threads with counters: a round is two switches. In the
-# other cases a row is the way there and back.
+# A round of these cases is a ping-pong between two threads with counters, which is two
+# switches. In the other cases a row is one switch to another thread and back.
 PER_SWITCH = ("same-mm-same", "same-mm-other", "other-mm-same", "other-mm-other", "same-mm-same-kernel",
               "same-mm-same-overflow")
 ROUND_TRIP = ("same-mm-unmonitored", "other-mm-unmonitored", "idle", "kthread", "idle-kernel",
@@ -20,14 +19,14 @@ ROUND_TRIP = ("same-mm-unmonitored", "other-mm-unmonitored", "idle", "kthread", 
 READS = ("read-inline", "read-inline-any", "read-call", "read-ioctl", "read-in-handler", "read-first")
 CALLS = ("open", *(call + whose for whose in ("", "-other") for call in ("start", "stop", "clear", "read")),
          "start-after-other-mm")
-# These are differences to the same without counters.
+# The rows of these cases are differences to the same case without counters.
 PROCESSES = tuple(case + how for how in ("", "-inherit") for case in ("fork-exit", "fork-exec-exit", "thread-exit"))
 # Calls on /dev/perfctr, for all CPUs
 OF_CPUS = tuple("cpus-" + call for call in ("start", "start-again", "stop", "clear", "read", "read-interval"))
 
 
 def of_four(instructions):
-    """A budget for four counters, and none for other numbers"""
+    """A budget for four counters, and none for other numbers of them"""
     return lambda n: {"instructions": instructions} if n == 4 else None
 
 
@@ -48,9 +47,9 @@ BUDGETS = {
     "open": of_four(10000),
     "thread-exit-inherit": of_four(2500),
     "fork-exit-inherit": of_four(3500),
-    # three instructions for each of the two
+    # three instructions each in fork and exit
     "fork-exit-hooks": lambda n: {"instructions": 6},
-    # Of n CPUs; the one that calls is not interrupted.
+    # For n CPUs. The calling CPU is not interrupted.
     "cpus-start": lambda n: {"interrupts": n - 1, "wrmsr": n},
     "cpus-start-again": lambda n: {"interrupts": 0, "wrmsr": 0},
     "cpus-stop": lambda n: {"interrupts": n - 1, "wrmsr": n},
@@ -58,7 +57,7 @@ BUDGETS = {
     "cpus-read": lambda n: {"interrupts": n - 1, "wrmsr": 0},
     "cpus-read-interval": lambda n: {"interrupts": 0, "wrmsr": 0},
 }
-# Without a register that starts and stops all counters
+# For PMUs without a register that starts and stops all counters
 BUDGETS_OF_AMD = {
     **BUDGETS,
     "switch-other-mm-unmonitored": None,
@@ -67,14 +66,14 @@ BUDGETS_OF_AMD = {
     "start-after-other-mm": lambda n: {"wrmsr": 2 * n},
 }
 
-# A new select costs the sequence of their erratum.
+# A new select needs the sequence that works around an erratum.
 BUDGETS_OF_NEHALEM = {**BUDGETS, "switch-same-mm-other": lambda n: {"wrmsr": 16 + n}}
 OTHER_BUDGETS = {"amd": BUDGETS_OF_AMD, "nehalem": BUDGETS_OF_NEHALEM}
 
 # Budgets that are exceeded: by how much at most, and why.
-OPEN = ("open() of a file in /proc, an ioctl() and mmap() of a file's page are most of it, with nothing behind them: the "
-        "row of nobody")
-PAPI_ITSELF = "what PAPI itself executes is more than the budget: the row of nobody is of a component that does nothing"
+OPEN = ("most of it is open() of a file in /proc, an ioctl() and mmap() of a file's page; the row of nobody has these "
+        "calls without counters")
+PAPI_ITSELF = "PAPI itself executes more than the budget; the row of nobody is of a component that does nothing"
 EXPLAINED = {("open", 4): ({"instructions": 14200}, OPEN),
              ("papi-read", 4): ({"instructions": 280}, PAPI_ITSELF)}
 
@@ -82,21 +81,21 @@ EXPLAINED = {("open", 4): ({"instructions": 14200}, OPEN),
 # READ of a family, for each living descendant
 READ_EACH = 150
 
-# What the library may take: beyond the inline read of any number of counters, and
-# of what open(), CONTROL and mmap() take by hand.
+# Limits for the library: instructions beyond an inline read of any number of counters,
+# and the ratio to open(), CONTROL and mmap() by hand.
 LIBRARY_READ = 10
-# Begin and end of a region beyond two inline reads of any number of counters: they
-# look whose region it is, and keep what was read.
+# Limit for begin and end of a region, beyond two inline reads of any number of
+# counters. They check the region's owner, and keep the values.
 REGION = 25
 REGION_EACH = 8
 LIBRARY_OPEN = 1.2
-# vpmc stat: at most this part of what perf stat takes
+# vpmc stat must take at most 1/3 of what perf stat takes.
 COMMAND_OF_PERF = 3
-# PAPI's calls through our component: at most this part of those through perf_event's
+# PAPI's calls on vpmc's component must take at most 1/N of those on perf_event's.
 PAPI_OF_PERF = {"papi-read": 4, "papi-start": 2, "papi-stop": 2}
 
-# What is flat or linear may be so much dearer with 10,000 threads than with one. A
-# creation is dearer or cheaper by what the memory allocator finds.
+# A cost that should be flat or linear may be this many times higher with 10,000 threads
+# than with one. A creation varies with what the memory allocator finds.
 FLAT = {"switch": 1, "create-exit": 1.5, "attach": 1.1, "read-tree": 1.1}
 PAGE = 4096
 
@@ -106,7 +105,7 @@ def within(row_, most):
 
 
 def row(case, n, who, figures, budget=None):
-    """figures: with "instructions", of both modes"""
+    """figures must have "instructions" of both modes."""
     result = {"case": case, "n": n, "who": who, "instructions": figures["instructions"],
               **{name: figures[name] for name in FIGURES}, "budget": budget, "met": None}
     if "bytes" in figures:
@@ -124,7 +123,7 @@ def total(figures):
 
 
 def less(figures, base, parts=1):
-    """What the first has more than the second, of each of so many parts."""
+    """Returns figures minus base, divided by the number of parts."""
     more = {name: total(figures)[name] - total(base)[name] for name in (*FIGURES, "instructions")}
     return {name: value // parts if value % parts == 0 else value / parts for name, value in more.items()}
 
@@ -141,7 +140,7 @@ class Cases:
         return known(n) if known else None
 
     def of(self, guest, case):
-        """(n, who, figures) of a case, ours before perf_event's and perfctr's"""
+        """Returns (n, who, figures) of a case, vpmc's before perf_event's and perfctr's."""
         raw = dict(self.raw[guest])
         if guest == "reads":
             raw.update({**self.raw["library"], **self.raw.get("perfctr", {})})
@@ -155,7 +154,7 @@ class Cases:
                 yield row(case, n, who, total(figures), self.budget(case, n, who))
 
     def library(self):
-        """What the library's calls take beyond what a program writes itself"""
+        """What the library's calls cost beyond code written by hand"""
         reads, library, calls = self.raw["reads"], self.raw["library"], self.raw["calls"]
         for n, who, figures in self.of("library", "read-call"):
             yield row("read-call-beyond-inline", n, who, less(figures, reads["read-inline-any", n, who]),
@@ -171,7 +170,7 @@ class Cases:
             yield row("open-library", n, who, total(figures), {"instructions": int(by_hand * LIBRARY_OPEN)})
 
     def part_of_perf(self, guest, case, part):
-        """Rows in which we may take such a part of perf_event's instructions"""
+        """Rows whose budget is 1/part of perf_event's instructions"""
         rows_ = self.of(guest, case)
         perf = next(total(figures)["instructions"] for _, who, figures in rows_ if who == "perf")
         for (name, n, who), figures in self.raw[guest].items():
@@ -198,7 +197,7 @@ class Cases:
                 yield row(case, n, who, less(figures, base), self.budget(case, n, who))
 
     def unmonitored(self, kernels):
-        """What threads without counters pay for others' and for our being there."""
+        """What threads without counters pay for vpmc and for other threads' counters"""
         for pair in ("same-mm", "other-mm"):
             case = "unmonitored-" + pair
             base = self.raw["off"][case, 0, "nothing"]
@@ -210,14 +209,14 @@ class Cases:
         yield from self.plain("hooks", ["fork-exit-hooks"])
 
     def cpus(self):
-        """Calls for all CPUs, without what it takes to look at the others' totals"""
+        """Calls for all CPUs, without the cost of reading the other CPUs' totals"""
         for case in OF_CPUS:
             for n, who, figures in self.of("cpus", case):
                 figures = less(figures, self.raw["cpus"]["cpus-nothing", n, who])
                 yield row(case, n, who, figures, self.budget(case, n, who))
 
     def growth(self):
-        """The same with 1, 100 and 10,000 threads and processes: n is their number."""
+        """The same cases with 1, 100 and 10,000 threads or processes, which is n."""
         raw = self.raw["growth"]
         for kind in ("threads", "processes"):
             name = f"growth-{kind}-"
@@ -238,13 +237,13 @@ class Cases:
             for n in numbers:
                 linear = trees[numbers[0]]["instructions"] + FLAT["read-tree"] * each * (n - numbers[0])
                 yield row(name + "read-tree", n, "vpmc", trees[n], {"instructions": round(linear)})
-            # few are lost among what else the kernel needs
+            # a few would be lost in what else the kernel allocates
             none, vpmc = (raw[name + "memory", numbers[-1], who]["bytes"] for who in ("none", "vpmc"))
             yield row(name + "memory", numbers[-1], "vpmc",
                       {**NOTHING, "instructions": 0, "bytes": round((vpmc - none) / numbers[-1])}, {"bytes": 2 * PAGE})
 
     def program(self):
-        """A real program: what it executes, and what its counters say it does"""
+        """A real program: what it executes, and what its counters say"""
         raw = self.raw["program"]
         base = raw["program", 0, "none"]
         executed = base["user"] + raw["program-executed", 0, "none"]["user"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The programs of tools/testing/vpmc-bench: their build, the guests that run
-them, and the raw figures that they print."""
+"""Builds the programs of tools/testing/vpmc-bench, runs them in guests, and reads
+the raw figures that they print."""
 
 import os
 import subprocess
@@ -8,13 +8,14 @@ import sys
 
 from . import disassembly, progress
 
-# Sets have all counters, unless a program chooses: see kernel.vpmc_counters.
+# Sets may use all counters, unless a program decides otherwise. See
+# kernel.vpmc_counters.
 os.environ["VPMC_APPEND"] = "sysctl.kernel.vpmc_counters=all"
 
-# The processors: their name in the table, and what scripts/vm needs for them.
+# The processors: name in the table, and arguments of scripts/vm
 CPUS = {
     "skylake": ["--cpu", "Skylake-Client,pmu=on"],
-    # perf's driver writes a register that the emulator does not have
+    # perf's driver writes a register that the emulator lacks
     "amd": ["--cpu", "EPYC,pmu=on", "--append", "msr.allow_writes=on"],
     "amd-v2": ["--cpu", "EPYC-Genoa,pmu=on", "--append", "msr.allow_writes=on"],
     "nehalem": ["--cpu", "Nehalem,pmu=on,pmu-erratum=nehalem"],
@@ -47,25 +48,25 @@ GUESTS = {
                "for n in 1 100 10000; do /add/growth processes $n; done"),
 }
 
-# Of a switch between threads without counters the cheapest is taken: of so many
+# Number of runs from which the cheapest switch between threads without counters is
+# taken
 LEAST = 1000
 
 
 class Failed(Exception):
-    """Something that keeps us from having all figures."""
+    """Some figures cannot be measured"""
 
 
 def programs(top):
     return os.path.join(top, "build", "bench", "bin")
 
 
-# Guests whose programs are built from PAPI's source
+# guests whose programs are built from PAPI's source
 OF_PAPI = ("perfctr", "papi")
 
 
 def papi(top):
-    """Where PAPI's source is, and PAPI with our component beside perf_event's; or None
-    if the source cannot be had"""
+    """Returns the directories of PAPI's source and of PAPI with vpmc's component, or None     if there is no source."""
     run = subprocess.run([os.path.join(top, "scripts/lib/papi-source"), "--perfctr"], stdin=subprocess.DEVNULL,
                          stdout=subprocess.PIPE, text=True, check=False)
     if run.returncode:
@@ -77,7 +78,7 @@ def papi(top):
 
 
 def logged(top, name, failure, *command):
-    """The lines that a command prints, which go to a log, too"""
+    """Returns the lines that a command prints. They also go to a log."""
     log = os.path.join(top, "build/log", name + ".log")
     os.makedirs(os.path.dirname(log), exist_ok=True)
     status, lines = progress.run(log, *command)
@@ -87,7 +88,7 @@ def logged(top, name, failure, *command):
 
 
 def build(top, source):
-    """libperf comes from the patched tree, which is locked meanwhile."""
+    """Builds the programs. libperf comes from the patched tree, which is locked meanwhile."""
     logged(top, "bench-tools", "the vpmc command does not build", os.path.join(top, "scripts/build-tools"))
     make = ["make", "-C", os.path.join(top, "tools/testing/vpmc-bench"), "OUT=" + os.path.dirname(programs(top))]
     if source:
@@ -97,14 +98,14 @@ def build(top, source):
 
 
 def parse(line):
-    """("case", n, "who"), {figure: number} of a line of raw figures"""
+    """Returns ("case", n, "who"), {figure: number} for a line of raw figures."""
     words = dict(word.split("=", 1) for word in line.split()[1:])
     key = words.pop("case"), int(words.pop("n")), words.pop("who")
     return key, {name: int(value) for name, value in words.items()}
 
 
 def run(top, name, cpu, kernels, before):
-    """{key: figures} of what one guest prints"""
+    """Returns {key: figures} from one guest's output."""
     kernel, options, command = GUESTS[name]
     if name == "hooks":
         ranges = disassembly.hooks(kernels["on"])
@@ -124,18 +125,18 @@ def run(top, name, cpu, kernels, before):
     return figures
 
 
-# What is quick: everything that has a budget, without perf_event.
+# Guests for --quick: everything that has a budget, without perf_event
 QUICK = {"skylake": ("reads", "library", "switches", "calls", "nothing", "elsewhere", "counting", "off", "hooks",
                      "cpus")}
-# The others are about the kernel, not about its backend.
+# The other guests do not depend on the backend.
 BACKEND = ("reads", "library", "switches", "calls")
 ALL = {"skylake": tuple(GUESTS), "amd": BACKEND, "amd-v2": BACKEND, "nehalem": BACKEND, "hybrid": BACKEND,
        "zhaoxin": BACKEND}
 
 
 def run_all(top, quick, papis, kernels):
-    """{cpu: {guest: {key: figures}}}"""
-    # a second after boot the kernel takes another clock source, and all costs change
+    """Returns {cpu: {guest: {key: figures}}}."""
+    # a second after boot the kernel changes its clock source, which changes all costs
     before = "sleep 3; " + ("export BENCH_NO_PERF=1; " if quick else "")
     return {cpu: {name: run(top, name, cpu, kernels, before) for name in names if papis or name not in OF_PAPI}
             for cpu, names in (QUICK if quick else ALL).items()}

@@ -38,7 +38,7 @@ def line(row, ratio=""):
 
 
 def show(rows):
-    """With how many times ours perf_event's instructions are"""
+    """Prints the rows, with the ratio of perf_event's instructions to vpmc's."""
     cpu = None
     ours = {(row["cpu"], row["case"], row["n"]): row["instructions"] for row in rows if row["who"] == "vpmc"}
     for row in rows:

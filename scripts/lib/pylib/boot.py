@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a guest of scripts/vm boots from: its first files, and its machine."""
+"""Prepares the first files and the machine of a guest of scripts/vm."""
 
 import os
 import stat
@@ -14,7 +14,7 @@ INLINE_STDIN = 64 << 20     # a longer standard input is streamed
 
 
 def stdin_kind(options):
-    """null, file (fits into the guest's first memory), port (a stream), tty."""
+    """Returns the kind of standard input: null, file (fits into the guest's first memory),         port (a stream) or tty."""
     if options.tty:
         if not os.isatty(0):
             raise Refused("--tty: standard input is not a terminal")
@@ -29,7 +29,7 @@ def stdin_kind(options):
 
 
 class Boot:
-    """Adds to the machine's command line what the options ask for."""
+    """Adds what the options ask for to the machine's command line"""
 
     def __init__(self, options, machine, kernel, log):
         self.options = options
@@ -63,8 +63,7 @@ class Boot:
         return path
 
     def clock(self):
-        """How the virtual CPUs run: in turn, and time goes by their instructions; or
-        each in a thread of its own, and time is the host's."""
+        """Chooses how the virtual CPUs run. In turn, their instructions advance the time. In         threads, they use the host's time."""
         if self.options.kvm:
             return ["-accel", "kvm"]
         if self.options.parallel or self.options.plain:
@@ -72,7 +71,7 @@ class Boot:
         return ["-accel", "tcg", "-icount", "shift=0,sleep=" + ("on" if self.stdin == "tty" else "off")]
 
     def configure(self):
-        """The machine; returns where to write the guest's input."""
+        """Configures the machine. Returns where to write the guest's input."""
         m, o = self.machine, self.options
         m.command += ["-cpu", o["cpu"], "-smp", str(o["cpus"]), "-m", str(o["mem"]),
                       *self.clock(), "-rtc", "base=2024-01-01,clock=vm", "-seed", "1",
@@ -82,7 +81,7 @@ class Boot:
         open(self.log, "wb").close()
         if "," in self.log or "," in m.rundir:
             raise Refused(f"{self.log}: the path must not contain a comma")
-        # a kick is handled at once by the virtual CPU that gives it: no ioeventfd
+        # without ioeventfd, the virtual CPU that kicks the device handles it at once
         m.command += ["-chardev", f"file,id=log,append=on,path={self.log}", "-serial", "chardev:log",
                       "-device", "virtio-serial-pci,ioeventfd=off"]
         sink = None

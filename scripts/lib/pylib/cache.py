@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where built things are kept, as scripts/lib/common.sh has it for the shell."""
+"""The directory of the cache. scripts/lib/common.sh has the same for the shell."""
 
 import os
 

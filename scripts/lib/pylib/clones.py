@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Many mutants in one kernel. Each function with a fault is there once more for
-each of its mutants, and a parameter of the kernel tells which one runs:
+"""Puts many mutants into one kernel. Each faulty function gets a copy for each of its
+mutants. A parameter of the kernel selects the copy that runs:
 
 	int f(int a)
 	{
@@ -8,13 +8,13 @@ each of its mutants, and a parameter of the kernel tells which one runs:
 			return f_mutant_7(a);
 		...
 
-What is not within a function, a declaration or a macro, needs a kernel of its own."""
+A fault outside of functions, in a declaration or a macro, needs a kernel of its own."""
 
 import re
 
 PARAMETER = "vpmc_mutant"
 DECLARATION = f"extern unsigned int {PARAMETER};"
-# At the end of the file that reads the kernel's command line.
+# These go to the end of the file that reads the kernel's command line.
 HOME = "init/main.c"
 DEFINITION = f"""
 unsigned int {PARAMETER};
@@ -28,11 +28,11 @@ early_param("{PARAMETER}", {PARAMETER}_setup);
 
 
 class Cannot(Exception):
-    """Why a mutant needs a kernel of its own."""
+    """A mutant needs a kernel of its own"""
 
 
 class Function:
-    """The function around some lines of a file, as kernel style writes it."""
+    """The function around some lines of a file in kernel style"""
 
     def __init__(self, lines, at, n):
         self.open = next((i for i in range(at - 1, -1, -1) if lines[i] in ("{", "}")), -1)
@@ -59,7 +59,7 @@ class Function:
         return [match[1] for match in names]
 
     def clone(self, body, number):
-        """A copy with another body."""
+        """Returns a copy of the function with another body."""
         head = re.sub(rf"\b{self.name}\(", f"{self.name}_mutant_{number}(", "\n".join(self.head), count=1)
         if not re.search(r"\bstatic\b", head):
             head = "static " + head
@@ -71,7 +71,7 @@ class Function:
 
 
 def _function(mutant, text):
-    """(function, its body with the fault)"""
+    """Returns (function, its body with the fault)."""
     lines = text.split("\n")
     at = mutant.find(lines)
     function = Function(lines, at, len(mutant.old))
@@ -80,7 +80,7 @@ def _function(mutant, text):
 
 
 def _insert(text, mutants):
-    """The text of one file with the clones for {number: mutant}."""
+    """Returns the text of one file with the copies for {number: mutant}."""
     lines, functions = text.split("\n"), {}
     for number, mutant in mutants.items():
         function, body = _function(mutant, text)
@@ -96,8 +96,7 @@ def _insert(text, mutants):
 
 
 def all_in_one(mutants, read):
-    """({file: text with the faults}, {number: mutant}, {mutant: why it is not among
-    them}) for {number: mutant}. read(FILE) returns what is in the tree."""
+    """Returns ({file: text with the faults}, {number: mutant}, {mutant: why it is left out})     for {number: mutant}. read(FILE) returns the text in the tree."""
     files, alone = {}, {}
     for number, mutant in mutants.items():
         try:
@@ -112,8 +111,7 @@ def all_in_one(mutants, read):
 
 
 def not_compiled(log):
-    """The numbers of the mutants that the compiler refuses. Its quotes are those of
-    the language that is set."""
+    """Returns the numbers of the mutants that the compiler refuses. Its quotes depend on the     language."""
     found, number = set(), None
     for line in log.splitlines():
         match = re.search(r": In function ['‘]\w+?(?:_mutant_(\d+))?['’]", line)

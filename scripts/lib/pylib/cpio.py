@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""An initramfs writer ("newc" format): all files belong to root and carry no
-time, so that the same input gives the same guest."""
+"""Writes an initramfs in the "newc" format. All files belong to root and have no time,
+so that the same input gives the same guest."""
 
 import os
 import stat
@@ -27,7 +27,7 @@ class Archive:
         self._pad()
 
     def _new(self, name, what):
-        """Makes the directories above; False if the same thing is there."""
+        """Makes the directories above. Returns False if the same file is there already."""
         name = name.strip("/")
         if name in self.seen:
             if self.seen[name] != what:
@@ -63,7 +63,7 @@ class Archive:
             self._pad()
 
     def copy(self, name, source):
-        """The file SOURCE of the host, with its permissions."""
+        """Adds the file SOURCE of the host, with its permissions."""
         source = os.path.realpath(source)
         if not self._new(name, ("file", source)):
             return

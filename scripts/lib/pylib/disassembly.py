@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a kernel's code says: a function of two kernels, compared instruction by
-instruction on the path that is taken when no unlikely work is to be done; and
-where fork and exit look for counters."""
+"""Compares a function of two kernels instruction by instruction, on the path without
+unlikely work. Also finds the instructions with which fork and exit look for counters."""
 
 import os
 import re
@@ -9,7 +8,7 @@ import subprocess
 
 
 def instructions(vmlinux, function):
-    """[(address, text)] of a function as objdump shows it"""
+    """Returns [(address, text)] of a function, from objdump."""
     run = subprocess.run(["objdump", "-d", "--no-show-raw-insn", f"--disassemble={function}", vmlinux],
                          stdout=subprocess.PIPE, text=True, check=True)
     found = re.findall(r"^([0-9a-f]+):\t(\S.*?)\s*$", run.stdout, re.M)
@@ -17,8 +16,7 @@ def instructions(vmlinux, function):
 
 
 def straight(code):
-    """The mnemonics and operands up to the first RET, without what another
-    layout of code and data changes: addresses, displacements and constants."""
+    """Returns mnemonics and operands up to the first RET. Leaves out what another layout of     code and data changes: addresses, displacements and constants."""
     path = []
     for _, text in code:
         text = re.sub(r"\s*[<#].*", "", text)
@@ -31,7 +29,7 @@ def straight(code):
 
 
 def difference(kernel, other, function):
-    """How many instructions of the paths differ, or of one are not in the other"""
+    """Returns how many instructions differ between the paths or are in only one of them."""
     a, b = (straight(instructions(os.path.join(os.path.dirname(k), "vmlinux"), function)) for k in (kernel, other))
     if not a or not b:
         return -1
@@ -39,7 +37,7 @@ def difference(kernel, other, function):
 
 
 def vpmc_offset(code):
-    """Where task_struct has the counters: do_exit() tests that before it calls us."""
+    """Returns the offset of the counters in task_struct. do_exit() tests them before it calls     __vpmc_exit()."""
     jumps = {int(text.split()[1], 16): i for i, (_, text) in enumerate(code) if re.match(r"j\w+ +[0-9a-f]{16}", text)}
     calls = [i for i, (_, text) in enumerate(code) if "<__vpmc_exit>" in text]
     for i in calls:
@@ -51,8 +49,7 @@ def vpmc_offset(code):
 
 
 def hook(code, i):
-    """The indices of one hook, which begins with an access to the pointer: what
-    is done with it, up to the branch."""
+    """Yields the indices of one hook. It begins with an access to the pointer and ends with     the branch."""
     yield i
     text = code[i][1]
     if re.match(r"movq +\$", text):
@@ -67,8 +64,7 @@ def hook(code, i):
 
 
 def hooks(kernel):
-    """[(low, high)] addresses of the instructions that fork and exit execute for
-    threads without counters"""
+    """Returns [(low, high)], the addresses of the instructions that fork and exit execute     for threads without counters."""
     vmlinux = os.path.join(os.path.dirname(kernel), "vmlinux")
     functions = {name: instructions(vmlinux, name) for name in ("copy_process", "do_exit")}
     offset = vpmc_offset(functions["do_exit"])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the guest of scripts/vm gets: busybox, COMMAND, the --add directories,
-and the libraries of every dynamic program among them."""
+"""Collects the files of a guest of scripts/vm: busybox, COMMAND, the --add directories,
+and the libraries of all dynamic programs among them."""
 
 import os
 import re
@@ -15,7 +15,7 @@ DEFAULT_LIBRARIES = ("/lib", "/usr/lib", "/lib64", "/usr/lib64", "/lib32", "/usr
 
 
 class Refused(Exception):
-    """An error of the caller: text, exit status."""
+    """An error of the caller, with text and exit status"""
 
     def __init__(self, text, status=125):
         super().__init__(text)
@@ -23,7 +23,7 @@ class Refused(Exception):
 
 
 def elf_is_dynamic(path):
-    """True for an ELF program or library with a dynamic section."""
+    """Returns true for an ELF program or library with a dynamic section."""
     with open(path, "rb") as f:
         head = f.read(64)
         if len(head) < 52 or head[:4] != b"\x7fELF" or head[5] != 1:
@@ -38,7 +38,7 @@ def elf_is_dynamic(path):
 
 
 def libraries(path):
-    """(name the loader looks for, file) of each library, loader included."""
+    """Returns (name that the loader looks for, file) of each library and of the loader."""
     run = subprocess.run(["ldd", path], capture_output=True, text=True, check=False, timeout=30)
     if "statically linked" in run.stdout:
         return []
@@ -58,7 +58,7 @@ def libraries(path):
 
 
 def interpreter(path):
-    """The program that a script's first line names, or None."""
+    """Returns the program that a script's first line names, or None."""
     with open(path, "rb") as f:
         if f.read(2) != b"#!":
             return None
@@ -96,7 +96,7 @@ class Guest:
             self.archive.data("init", f.read(), 0o755)
 
     def program(self, name, path):
-        """The host's file PATH as NAME, with whatever it needs to run."""
+        """Adds the host's file PATH as NAME, with all that it needs to run."""
         self.archive.copy(name, path)
         if elf_is_dynamic(path):
             for wanted, library in libraries(path):
@@ -111,7 +111,7 @@ class Guest:
                    for d in DEFAULT_LIBRARIES)
 
     def tools(self, directory):
-        """The project's own programs, if they are built; not for a 32-bit kernel."""
+        """Adds the project's own programs if they are built. A 32-bit kernel gets none."""
         if not os.path.isdir(directory) or "VPMC_BUSYBOX" in os.environ:
             return
         for name in sorted(os.listdir(directory)):
@@ -122,7 +122,7 @@ class Guest:
             self.program("lib/vpmc/" + name, os.path.join(loaded, name))
 
     def add(self, top):
-        """A directory of the host, or a file, becomes part of /add."""
+        """Adds a directory or file of the host to /add."""
         if os.path.isfile(top):
             self.program("add/" + os.path.basename(top), top)
             return
@@ -156,7 +156,7 @@ class Guest:
         self.program(name, path)
 
     def command(self, argv):
-        """COMMAND as the guest will run it; host files come along."""
+        """Returns COMMAND as the guest runs it. Adds files of the host that it needs."""
         name = argv[0]
         if not name:
             raise Refused("COMMAND is empty", 127)

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the kernel says when something is wrong with it.
+"""Patterns for reports of problems in the kernel's log.
 
 scripts/suites/klog-lines has an example of each."""
 
 import re
 
 PATTERNS = (
-    # WARN(), lockdep, RCU; BUG(), KASAN, KFENCE, sleeping or scheduling while
-    # atomic, smp_processor_id(), lockups; and what follows them
+    # WARN(), lockdep, RCU; BUG(), KASAN, KFENCE, sleeping or scheduling while atomic,
+    # smp_processor_id(), lockups; and the lines that follow them
     r"\bWARNING: ", r"\bBUG: ", r"\bkernel BUG at ", r"\bOops\b", r"\bKernel panic\b",
     r"\bCall Trace:",
-    # a user program's own fault is reported with its ip:
+    # the report of a user program's fault has "ip:"
     r"general protection fault(?! ip:)", r"unable to handle ", r"unchecked MSR access",
-    # lockdep, also when it gives up: from then on it sees nothing
+    # lockdep, also when it turns itself off
     r"suspicious RCU usage", r"possible (circular|recursive) locking",
     r"inconsistent lock state", r"possible irq lock inversion", r"DEBUG_LOCKS_WARN_ON",
     r"trying to register non-static key", r"turning off the locking correctness validator",
     r"lockdep is turned off",
-    # what does not come to an end, or not in time
+    # hangs and stalls
     r"INFO: task .* blocked for more than", r"\bstalls? on\b|self-detected stall|stalls? detected",
     r"\bkthread starved for\b", r"soft lockup", r"hard LOCKUP",
     r"NOHZ tick-stop error", r"huh, entered softirq",
@@ -25,7 +25,7 @@ PATTERNS = (
     r"\bUBSAN: ", r"\bKCSAN: ", r"\bcorruption\b", r"\bBUG \S+ \(.*[Tt]ainted",
     r"\bODEBUG: (?!selftest passed)",
     r"Bad page (map|state)", r": bad p[gpmu4]d ", r"Out of memory", r"refcount_t: ",
-    # kmemleak, also when it gives up
+    # kmemleak, also when it turns itself off
     r"kmemleak: \d+ new suspected", r"unreferenced object 0x",
     r"kmemleak: .*(pool empty|[Cc]annot |unknown object|disabled|[Ff]ailed)",
 )
@@ -33,7 +33,7 @@ PROBLEM = re.compile("|".join(PATTERNS))
 
 
 def first_problem(lines):
-    """Index of the first line that reports a problem, or None."""
+    """Returns the index of the first line that reports a problem, or None."""
     for i, line in enumerate(lines):
         if PROBLEM.search(line) and "Kernel command line:" not in line:
             return i

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What ends a guest that does not end by itself. The guest's work is measured,
-not the time that passes: a slow or busy machine needs longer and gets it."""
+"""Ends a guest that does not end by itself. The limits are for the guest's work and not
+for the time that passes, so a slow or busy machine may take longer."""
 
 import fcntl
 import os
@@ -15,8 +15,7 @@ TICK = os.sysconf("SC_CLK_TCK")
 
 
 class Slot:
-    """One of the places for guests that several suites share: as many files of
-    the directory VPMC_SLOTS as there may be guests, each locked by one."""
+    """One of the places for guests that several suites share. The directory VPMC_SLOTS has a     file for each place. A guest locks one of them."""
 
     def __init__(self):
         self.fd = None
@@ -25,7 +24,7 @@ class Slot:
             for i in range(int(os.environ.get("VPMC_JOBS") or os.cpu_count())):
                 if self._take(os.path.join(directory, str(i))):
                     return
-            beat()              # those that have the places make progress, or end
+            beat()              # the guests in these places make progress, or are ended
             time.sleep(0.1)
 
     def _take(self, path):
@@ -45,7 +44,7 @@ class Slot:
 
 
 class Process:
-    """Processor time and state of the emulator, by /proc."""
+    """Reads processor time and state of the emulator from /proc"""
 
     def __init__(self, pid):
         self.pid = pid
@@ -55,22 +54,22 @@ class Process:
             return f.read().rpartition(")")[2].split()
 
     def seconds(self):
-        """Processor time of all its threads."""
+        """Returns the processor time of all its threads."""
         fields = self._stat("")
         return (int(fields[11]) + int(fields[12])) / TICK
 
     def states(self):
-        """One letter for each thread."""
+        """Returns a letter for each thread's state."""
         return {self._stat(f"task/{thread}/")[0] for thread in os.listdir(f"/proc/{self.pid}/task")}
 
 
 class Watch:
-    """Looks whether the guest makes progress, until it has ended.
+    """Checks whether the guest makes progress, until it has ended.
 
-    --timeout S bounds the instructions that it executes, so it means the same
-    on every machine. --stall S bounds the seconds in which it executes none
-    although the emulator could run: it sleeps, or has used a processor for so
-    long. Seconds in which it waits for a processor, or is held, do not count."""
+    --timeout S limits the instructions that it executes, so it means the same on
+    every machine. --stall S limits the seconds in which it executes none although
+    the emulator sleeps or uses a processor. Seconds in which the emulator waits for
+    a processor, or is held, do not count."""
 
     def __init__(self, pid, monitor, timeout, stall, counted=True):
         self.process = Process(pid)
@@ -82,7 +81,7 @@ class Watch:
         self.stalled = 0
 
     def wait(self):
-        """Why the guest has to be ended, or None when it has ended."""
+        """Returns why the guest must be ended, or None when it has ended."""
         fd = os.pidfd_open(self.process.pid)
         try:
             while not select.select([fd], [], [], LOOK)[0]:
@@ -97,7 +96,7 @@ class Watch:
         try:
             states, used = self.process.states(), self.process.seconds()
         except (OSError, IndexError):
-            return None             # it ends at this moment
+            return None             # it is just ending
         self.monitor.ask()
         now = self.monitor.instructions if self.counted else int(used * RATE)
         if now != self.instructions:

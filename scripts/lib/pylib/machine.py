@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """One run of the emulator, and its channels.
 
-The guest must not notice the host, or its instruction counts would differ from
-run to run. So it writes to plain files, which always take the data at once, and
-a thread per stream follows the file. A slow reader stops the whole emulator
-(SIGSTOP): the guest's clock counts instructions and stands still meanwhile."""
+The host must not influence the guest, or its instruction counts would differ from run
+to run. So the guest writes to plain files, which accept data at once, and one thread
+per stream follows the file. For a slow reader, SIGSTOP stops the whole emulator. The
+guest does not notice, because its clock counts instructions."""
 
 import fcntl
 import os
@@ -18,12 +18,12 @@ import time
 import tty
 
 POLL = 0.005            # seconds between two looks at a file that grows
-BACKLOG = 16 << 20      # bytes that the reader may be behind
+BACKLOG = 16 << 20      # bytes by which the reader may be behind
 RECYCLE = 64 << 20      # bytes after which a followed file is emptied
 
 
 class Stopper:
-    """Holds the emulator while anybody wants it held."""
+    """Holds the emulator as long as any stream needs it"""
 
     def __init__(self, pid):
         self.pid = pid
@@ -50,14 +50,14 @@ class Stopper:
 
 
 class Follower(threading.Thread):
-    """Copies a file that the emulator writes to a descriptor of ours."""
+    """Copies a file that the emulator writes to a descriptor"""
 
     def __init__(self, path, to, stopper, broken):
         super().__init__(daemon=True)
         self.file = open(path, "r+b", buffering=0)
         self.to = to
         self.stopper = stopper
-        self.broken = broken        # called with the error when TO takes no more
+        self.broken = broken        # called with the error when TO cannot be written
         self.ended = threading.Event()
         self.done = 0
 
@@ -104,7 +104,7 @@ class Follower(threading.Thread):
 
 
 def pump(source, sink):
-    """Copies our standard input to the guest's, its end included."""
+    """Copies standard input to the guest, including its end."""
     try:
         while True:
             data = os.read(source, 1 << 16)
@@ -119,13 +119,13 @@ def pump(source, sink):
 
 
 class Terminal:
-    """The caller's terminal in raw mode; every byte belongs to the guest."""
+    """The caller's terminal in raw mode. Every byte goes to the guest."""
 
     ESCAPE = 0x1d           # Ctrl-]
 
     def __enter__(self):
         self.saved = termios.tcgetattr(0)
-        tty.setraw(0, termios.TCSADRAIN)    # what was typed ahead stays
+        tty.setraw(0, termios.TCSADRAIN)    # keeps what was typed before
         return self
 
     def __exit__(self, *_):
@@ -152,7 +152,7 @@ class Terminal:
 
 
 class Machine:
-    """The emulator's command line and process."""
+    """The emulator's command line and process"""
 
     def __init__(self, emulator, rundir):
         self.rundir = rundir
@@ -172,12 +172,12 @@ class Machine:
         self.command += ["-chardev", f"file,id={name},append=on,path={self.path(name)}"]
 
     def port(self, number, name):
-        """Virtio port NUMBER writes to the file NAME."""
+        """Makes virtio port NUMBER write to the file NAME."""
         self.file_channel(name)
         self.command += ["-device", f"virtserialport,chardev={name},nr={number}"]
 
     def input_port(self, number, device="virtserialport", output="/dev/null"):
-        """Virtio port NUMBER reads what is written to the descriptor returned."""
+        """Makes virtio port NUMBER read what is written to the returned descriptor."""
         reader, writer = os.pipe()
         self.inherit.append(reader)
         self.command += ["-chardev", f"file,id=in{number},append=on,path={output},"

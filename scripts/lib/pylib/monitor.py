@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The emulator's monitor (QMP): it tells how many instructions the guest has
-executed, and when the guest suspends. Neither question nor answer reaches the
-guest."""
+"""The emulator's monitor (QMP). It tells how many instructions the guest has executed,
+and when the guest suspends. The guest does not notice questions or answers."""
 
 import json
 import socket
@@ -15,7 +14,7 @@ class Monitor(threading.Thread):
         super().__init__(daemon=True)
         self.machine = machine
         self.wakes = wakes
-        self.refused = False        # the guest suspended once more than it may
+        self.refused = False        # the guest suspended more often than allowed
         self.instructions = 0       # as of the last answer
         self.waiting = True         # for an answer
         self.connection, far = socket.socketpair()
@@ -30,7 +29,7 @@ class Monitor(threading.Thread):
             pass                    # the emulator has ended
 
     def ask(self):
-        """The answer arrives some time later; there is one question at a time."""
+        """Asks for the number of instructions, unless the last answer is still missing."""
         if not self.waiting:
             self.waiting = True
             self._execute("query-replay")

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""One-line faults of the kernel: what tools/testing/selftests/vpmc/mutants
-lists. The head of that file says how it is written."""
+"""The one-line faults of the kernel that tools/testing/selftests/vpmc/mutants lists.
+The head of that file describes its format."""
 
 import re
 import textwrap
 
 
 class Bad(Exception):
-    """What is wrong with the list or with its mutants, one line each."""
+    """The list or its mutants are wrong, with one line for each problem"""
 
 
 class Mutant:
@@ -17,8 +17,8 @@ class Mutant:
         self.group = ""
         self.fault = ""
         self.guest = self.program = self.test = None
-        self.config = None          # of the kernel that the guest is for, see check()
-        self.log = None             # what the kernel's log must say instead
+        self.config = None          # the one of the guest's kernel, see check()
+        self.log = None             # line that the kernel's log must have instead
         self.file = self.function = None
         self.old, self.new = [], []
         self.removed = self.added = 0
@@ -45,7 +45,7 @@ class Mutant:
         self.added += mark == "+"
 
     def complain(self):
-        """What is missing, or None."""
+        """Returns what is missing, or None."""
         if not self.fault or not self.test:
             return "needs a fault and a test that fails"
         if not self.file or not self.old:
@@ -55,7 +55,7 @@ class Mutant:
         return "changes nothing" if self.old == self.new else None
 
     def find(self, lines):
-        """The index of the first of its lines."""
+        """Returns the index of the first of its lines."""
         first, end = self._range(lines)
         n = len(self.old)
         found = [i for i in range(first, end - n + 1) if lines[i:i + n] == self.old]
@@ -64,14 +64,14 @@ class Mutant:
         return found[0]
 
     def apply(self, text):
-        """The text of the file with the fault."""
+        """Returns the text of the file with the fault."""
         lines = text.split("\n")
         at = self.find(lines)
         lines[at:at + len(self.old)] = self.new
         return "\n".join(lines)
 
     def _range(self, lines):
-        """The lines of the function, or all."""
+        """Returns the range of the function's lines, or of all lines."""
         if not self.function:
             return 0, len(lines)
         head = re.compile(rf"[^\s#/*].*\b{re.escape(self.function)}\(|{re.escape(self.function)}\(")
@@ -88,7 +88,7 @@ class Mutant:
 
 
 def parse(path):
-    """The mutants of a list, in its order."""
+    """Returns the mutants of a list, in its order."""
     mutants, bad, group, in_diff = [], [], "", False
     with open(path, encoding="utf-8") as f:
         lines = f.read().split("\n")
@@ -140,9 +140,7 @@ def _check_test(m, guests, program):
 
 
 def check(mutants, read, guests, program):
-    """Each one must match exactly once in what read(FILE) returns, and name a test
-    of a program that its guest runs. guests: {name: (configuration of the kernel,
-    arguments of scripts/vm, command)}; program(NAME) returns the source."""
+    """Checks that each mutant matches exactly once in what read(FILE) returns, and names a     test of a program that its guest runs. guests: {name: (configuration of the kernel,     arguments of scripts/vm, command)}; program(NAME) returns the source."""
     bad = []
     for m in mutants:
         try:
@@ -174,11 +172,11 @@ def _row(m):
 
 
 def table(mutants):
-    """The mutants as reStructuredText, a table for each group."""
+    """Returns the mutants as reStructuredText, with a table for each group."""
     out = []
     for group in dict.fromkeys(m.group for m in mutants):
         rows = [_row(m) for m in mutants if m.group == group]
-        # a word is never broken: names of tests are long
+        # words are not broken, because names of tests are long
         widths = [max([least] + [len(word) for row in rows for word in row[i].split()])
                   for i, least in enumerate((0, 48, 40))]
         rule = " ".join("=" * width for width in widths)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Progress of what runs for long: limits are about its absence, not about time."""
+"""Progress of long commands. They are ended when it stops, and not after a time."""
 
 import os
 import signal
@@ -8,21 +8,19 @@ import threading
 import time
 
 STALL = 1800            # seconds without a new line after which a build is ended
-# Ends what other threads run: an interruption reaches the main thread alone.
+# Ends commands of other threads. Only the main thread gets an interruption.
 interrupted = threading.Event()
 
 
 def beat():
-    """Tells who waits for us that there is progress: scripts/run-tests looks at
-    the time of this file."""
+    """Shows that there is progress. scripts/run-tests looks at the time of this file."""
     path = os.environ.get("VPMC_PROGRESS")
     if path and os.path.exists(path):
         os.utime(path)
 
 
 def run(log, *command, stall=STALL):
-    """(status, lines) of a command, whose output goes to the file LOG, too. A
-    session of its own lets an interruption reach everything that it started."""
+    """Returns (status, lines) of a command. Its output also goes to the file LOG. It gets     a session, so that an interruption reaches everything that it started."""
     with open(log, "wb") as f:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=f, stderr=f, start_new_session=True)
     size, since = 0, time.monotonic()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""How long things took on this machine; kept in the cache."""
+"""Keeps in the cache how long things took on this machine."""
 
 import os
 import threading
@@ -8,7 +8,7 @@ from . import cache
 
 
 class Times:
-    """The seconds that the parts of one run took when they ran last."""
+    """Seconds that the parts of a run took the last time"""
     lock = threading.Lock()
 
     def __init__(self, name):
@@ -20,10 +20,10 @@ class Times:
                     part, _, value = line.strip().rpartition(" ")
                     self.seconds[part] = float(value)
         except (FileNotFoundError, ValueError):
-            pass                # then nothing is known
+            pass                # nothing is known yet
 
     def expected(self, part, weight):
-        """Orders the parts: those not seen yet first, by their weight."""
+        """Returns the sort key of a part. Parts without a known time come first, by their weight."""
         return (0, self.seconds[part]) if part in self.seconds else (1, weight)
 
     def note(self, part, seconds):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The vpmc kselftests: their build in the patched tree, and the guests that
+"""Builds the vpmc kselftests in the patched tree, and reads the guests that
 tools/testing/selftests/vpmc/guests lists ("NAME: VM-ARGS -- COMMAND")."""
 
 import glob
@@ -9,11 +9,12 @@ import shlex
 
 from . import progress, tap
 
-# Sets have all counters, unless a program chooses: see kernel.vpmc_counters.
+# Sets may use all counters, unless a program decides otherwise. See
+# kernel.vpmc_counters.
 os.environ["VPMC_APPEND"] = "sysctl.kernel.vpmc_counters=all"
 
-# Runs in the patched tree, which is locked meanwhile. Guests of another suite may
-# be taking the programs: those that stay are left alone.
+# Runs in the patched tree, which is locked meanwhile. Guests of another suite may be
+# reading the programs, so unchanged ones are not replaced.
 MAKE = """
 make O="$1" ARCH=x86 headers &&
 make -C tools/testing/selftests TARGETS=vpmc O="$1" ARCH=x86 \
@@ -24,18 +25,17 @@ rm -rf "$2.new"
 
 
 def installed(top):
-    """Where build() installs; 32-bit programs, which VPMC_32BIT=1 asks for, and
-    all others come together."""
+    """Returns where build() installs. 32-bit programs (VPMC_32BIT=1) and all others have     separate directories."""
     return os.path.join(top, "build", "selftests-32" if os.environ.get("VPMC_32BIT") == "1" else "selftests")
 
 
 def programs(top):
-    """The directory that build() fills: --add of scripts/vm."""
+    """Returns the directory that build() fills, for --add of scripts/vm."""
     return os.path.join(installed(top), "vpmc")
 
 
 def build(top, cache):
-    """(status, lines of the output), which is kept in build/log, too."""
+    """Builds the programs. Returns (status, lines of the output). build/log has the output, too."""
     obj = os.path.join(cache, "obj", "selftests")
     log = os.path.join(top, "build/log")
     os.makedirs(obj, exist_ok=True)
@@ -49,18 +49,17 @@ def directory(top):
 
 
 def lists(top):
-    """The names of all lists of guests."""
+    """Returns the names of all lists of guests."""
     return sorted(name for name in os.listdir(directory(top)) if re.fullmatch(r"guests(-\w+)?", name))
 
 
 def sources(top):
-    """The programs that there are."""
+    """Returns the names of all programs."""
     return sorted(os.path.basename(path)[:-2] for path in glob.glob(os.path.join(directory(top), "*_test.c")))
 
 
 def runs(command):
-    """The programs that a guest's command runs: /add/NAME_test, or a loop over t
-    that has /add/${t}_test."""
+    """Returns the programs that a guest's command runs: /add/NAME_test, or a loop over t with     /add/${t}_test."""
     found = re.findall(r"/add/(\w+)_test\b", command)
     for names in re.findall(r"\bfor t in ([^;]*); do [^;]*/add/\$\{t\}_test\b", command):
         found += names.split()
@@ -68,14 +67,13 @@ def runs(command):
 
 
 def others(top):
-    """The programs that no list names."""
+    """Returns the programs that no list names."""
     named = {program for name in lists(top) for _, _, command in _lines(top, name) for program in runs(command)}
     return [program for program in sources(top) if program not in named]
 
 
 def guests(top, name="guests"):
-    """(name, arguments of scripts/vm, shell command) of each guest of a list;
-    none if there is no such list."""
+    """Yields (name, arguments of scripts/vm, shell command) of each guest of a list, or     nothing if there is no such list."""
     for guest, args, command in _lines(top, name):
         if "$others" in command:
             command = command.replace("$others", " ".join(program.removesuffix("_test") for program in others(top)))
@@ -83,7 +81,7 @@ def guests(top, name="guests"):
 
 
 def _lines(top, name):
-    """As guests() has them, but with $others."""
+    """Yields the same as guests(), but keeps $others."""
     path = os.path.join(directory(top), name)
     if not os.path.exists(path):
         return
@@ -99,7 +97,7 @@ def _lines(top, name):
 
 
 def only(command, wanted):
-    """The command of a guest without the programs that are not wanted."""
+    """Returns the command of a guest, without programs that are not wanted."""
     def loop(match):
         names = [name for name in match[1].split() if name + "_test" in wanted]
         return f"for t in {' '.join(names)}; do {match[2]}; done" if names else ":"
@@ -112,8 +110,7 @@ def only(command, wanted):
 
 
 def guests_of(top, wanted, names):
-    """As guests() has them, those of the lists that are the first to run a program
-    that is wanted, with these programs alone."""
+    """Yields the same as guests(), but only for wanted programs. Each is with the first guest     that runs it."""
     left = list(wanted)
     for guest, args, command in (guest for name in names for guest in guests(top, name)):
         here = [program for program in left if program in runs(command)]
@@ -125,19 +122,19 @@ def guests_of(top, wanted, names):
 
 
 def weight(args, command):
-    """What a guest takes, by its looks: its limit, and the programs that it runs."""
+    """Estimates the cost of a guest from its limit and the number of its programs."""
     limit = float(args[args.index("--timeout") + 1]) if "--timeout" in args else 0
     return limit + len(re.findall(r"\w+", command))
 
 
 def started(lines):
-    """The programs that a guest's shell has started, by what "set -x" writes."""
+    """Returns the programs that a guest's shell has started, from the output of "set -x"."""
     found = (re.match(r"\++ (?:\w+=\S+ )*/add/(\w+_test)(?: |$)", line) for line in lines)
     return [match[1] for match in found if match]
 
 
 def documents(lines):
-    """The streams of the programs that one guest ran."""
+    """Yields the TAP streams of the programs that one guest ran."""
     parser = None
     for line in lines:
         if line.startswith("TAP version") or parser is None:

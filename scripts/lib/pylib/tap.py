@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The Test Anything Protocol, as kselftests and our suites write it."""
+"""Parses the Test Anything Protocol, as kselftests and the suites write it."""
 
 import re
 
@@ -13,11 +13,11 @@ class Test:
         self.good = good
         self.directive = directive.upper() if directive else None
         self.reason = reason
-        self.comments = []      # what was said since the test before
+        self.comments = []      # comments since the test before
 
 
 class Parser:
-    """Takes lines; problems of the stream itself become failed tests."""
+    """Parses lines. Problems of the stream itself become failed tests."""
 
     def __init__(self):
         self.tests = []
@@ -53,7 +53,7 @@ class Parser:
         return None
 
     def finish(self, status):
-        """Call at the end with the exit status, or a text about the end."""
+        """Ends the stream. Takes the exit status, or a text about the end."""
         bad = []
         if self.bailed is not None:
             bad.append(f"bailed out: {self.bailed}")

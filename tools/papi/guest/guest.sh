@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
-# In the guest: sh guest.sh NAME... runs PAPI's test programs. The verdict of one is the
-# last that it prints; it ends with 0 when it is skipped, too.
+# Runs in the guest: sh guest.sh NAME... runs PAPI's test programs. The verdict of a
+# program is the last one that it prints, because a skipped program also ends with 0.
 LD_LIBRARY_PATH=/add
 export LD_LIBRARY_PATH
 cd /add || exit
-# not a table full of failures where nothing can be counted
+# if nothing can be counted, do not fill the table with failures
 if ! vpmc info | grep -qx 'Counting is possible.'; then
 	echo "nothing can be counted: $(vpmc info | tail -n 1)"
 	exit 1
@@ -16,7 +16,7 @@ for name; do
 	if [ -x "./$name" ]; then
 		timeout -k 5 60 "./$name" >/tmp/said 2>&1 </dev/null || rc=$?
 		verdict=$(grep -oE 'PASSED with WARNING|PASSED|SKIPPED|FAILED' /tmp/said | tail -n 1)
-		# busybox's timeout has the status of the signal
+		# busybox's timeout ends with the status of the signal
 		case $rc in
 		124 | 137 | 143) verdict='no end in 60 s' ;;
 		esac

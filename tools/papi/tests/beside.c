@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The component beside perf_event's: what it offers, whether it counts a known loop
- * exactly, and how the two get along. PASSED or FAILED is the last word, as of PAPI's
- * own test programs.
+ * Tests vpmc's component beside perf_event's: what it offers, whether it counts
+ * a known loop exactly, and how both share the PMU. The last word is PASSED or
+ * FAILED, as in PAPI's own test programs.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -27,13 +27,13 @@ static void check(int fine, const char *what)
 	failed += !fine;
 }
 
-/* Two instructions, one of them a branch, for each round. */
+/* Executes two instructions for each round, one of them a branch. */
 static void loop(long rounds)
 {
 	__asm__ __volatile__("1: dec %0\n\tjnz 1b" : "+r" (rounds) : : "cc");
 }
 
-/* It is PAPI_NULL then. */
+/* PAPI sets it to PAPI_NULL. */
 static void end_set(int *set)
 {
 	PAPI_cleanup_eventset(*set);
@@ -53,7 +53,7 @@ static int new_set(const char *const *names, int nr)
 	return set;
 }
 
-/* What the rounds by which the loops differ have counted. */
+/* Stores the counts of the rounds by which the loops differ. */
 static int count_loops(int set, long long *more)
 {
 	long long first[2] = { 0 }, second[2] = { 0 }, third[2] = { 0 };
@@ -81,7 +81,10 @@ static int exact(int set)
 	return more[0] == 2 * (LONG - SHORT) && more[1] == LONG - SHORT;
 }
 
-/* Whether there is one that can be counted: PAPI 7.2 finds a first one everywhere. */
+/*
+ * Returns true if a preset can be counted. PAPI 7.2 finds a first one
+ * everywhere.
+ */
 static int has_presets(int component)
 {
 	int event = PAPI_PRESET_MASK;
@@ -110,7 +113,9 @@ static void check_components(void)
 	check(set == PAPI_NULL, "an event that does not exist is refused");
 }
 
-/* PAPI_TOT_INS and PAPI_BR_INS: the presets are perf_event's. */
+/*
+ * Makes a set of PAPI_TOT_INS and PAPI_BR_INS, which are perf_event's presets.
+ */
 static int perf_set(void)
 {
 	const char *const presets[] = { "PAPI_TOT_INS", "PAPI_BR_INS" };
@@ -141,7 +146,7 @@ static void check_in_turn(void)
 	check(new_set(mixed, 2) == PAPI_NULL, "a set of events of both is refused");
 }
 
-/* While our set is there perf gets no counter: it must not seem to count. */
+/* While vpmc's set exists, perf gets no counter, and must not seem to count. */
 static void check_held(void)
 {
 	int ours = our_set(), perf = perf_set();
@@ -166,7 +171,7 @@ static int give_vpmc(const char *counters)
 	return done == (int)strlen(counters);
 }
 
-/* Two programmable counters are vpmc's, perf has the rest. */
+/* vpmc has two programmable counters, and perf has the others. */
 static void check_at_once(void)
 {
 	long long before[2], after[2];

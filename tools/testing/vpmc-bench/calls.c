@@ -2,8 +2,9 @@
 /*
  * usage: calls [hooks LOW HIGH...]
  *
- * Costs of system calls: those on counters, one's own and those of another
- * thread, which sleeps; and fork, exec and exit with counters and without.
+ * Measures the costs of system calls: those on the caller's own counters, those on
+ * the counters of a sleeping thread, and fork, exec and exit with and without
+ * counters.
  *
  *   hooks	how many instructions a fork and an exit without counters execute
  *		at these addresses

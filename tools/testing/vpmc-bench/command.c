@@ -2,8 +2,8 @@
 /*
  * usage: command
  *
- * What it takes to count a program by a command, from its start to its end: vpmc
- * stat and perf stat, for the same events of a program that does nothing.
+ * Measures what it costs to count a program with vpmc stat and with perf stat, from
+ * its start to its end. The program does nothing. The events are the same.
  *
  * Copyright (C) 2026 vpmc developers
  */

@@ -2,9 +2,9 @@
 /*
  * usage: cpus
  *
- * Costs of /dev/perfctr: what a call executes on this CPU, and how many interrupts
- * and writes of MSRs it takes on all CPUs together. The same without a call, as
- * reading the other CPUs' totals interrupts them.
+ * Measures the costs of /dev/perfctr: what a call executes on this CPU, and how many
+ * interrupts and MSR writes it takes on all CPUs together. Reading the totals of
+ * other CPUs interrupts them, so the same is measured without a call.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -13,12 +13,12 @@
 
 #define MAX_CPUS	8
 #define NR_COUNTERS	4
-/* Longer than this program runs: no timer takes a sample. */
+/* The interval is longer than this program runs, so no timer takes a sample. */
 #define INTERVAL_MS	60000
 /* A round reads MSRs of all other CPUs. */
 #define CPU_ROUNDS	30
 
-/* What other CPUs have done, all together. */
+/* What all other CPUs together have done. */
 struct others {
 	uint64_t interrupts;
 	uint64_t wrmsr;
@@ -30,7 +30,10 @@ static unsigned int nr_cpus;
 static int msr[MAX_CPUS];
 static int device;
 
-/* They are idle, so nothing is in their totals of user mode. */
+/*
+ * Sums the totals of kernel mode. The other CPUs are idle, so they have none of
+ * user mode.
+ */
 static uint64_t total_of_others(int event)
 {
 	uint64_t sum = 0, value;
@@ -45,13 +48,16 @@ static uint64_t total_of_others(int event)
 	return sum;
 }
 
-/* A CPU that has not halted yet needs no interrupt to read a total. */
+/*
+ * Reading the total of a CPU that has not halted yet needs no interrupt. So wait
+ * until all have halted.
+ */
 static void let_them_halt(void)
 {
 	usleep(2000);
 }
 
-/* Each total of interrupts has the one in it that reads it. */
+/* Each total of interrupts contains the interrupt that reads it. */
 static void others_begin(struct others *o)
 {
 	let_them_halt();
@@ -61,7 +67,10 @@ static void others_begin(struct others *o)
 	let_them_halt();
 }
 
-/* Interrupts of the other CPUs' own timers are in few rounds. */
+/*
+ * Takes the least of all rounds, because the other CPUs' own timers interrupt
+ * in few of them.
+ */
 static void others_end(const struct others *begin, bool first)
 {
 	uint64_t n;

@@ -2,8 +2,8 @@
 /*
  * usage: growth threads|processes N
  *
- * What counters cost while so many threads have some: all of them wait. First
- * without counters, then as heirs of a set of four.
+ * Measures what counters cost while N threads have some. All of these threads wait.
+ * Measures first without counters, then with the threads as heirs of a set of four.
  *
  * Copyright (C) 2026 vpmc developers
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Costs of the library beside what a program writes by hand: a read by call,
- * opening, programming and mapping a set, and a region's begin and end.
+ * Measures the library against code that a program writes by hand: a read by
+ * call, opening, programming and mapping a set, and a region's begin and end.
  *
  * Copyright (C) 2026 vpmc developers
  */

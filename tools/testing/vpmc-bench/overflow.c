@@ -2,9 +2,9 @@
 /*
  * usage: overflow
  *
- * Costs of an overflow: what the kernel executes from the instruction in user
- * mode that was interrupted to the first one of the signal's handler; and in an
- * interrupt after which the counters go on, with a record of it and without.
+ * Measures what the kernel executes at an overflow. One case is from the interrupted
+ * instruction in user mode to the first instruction of the signal handler. The other
+ * one is an interrupt after which the counters continue, with and without a record.
  *
  * Copyright (C) 2026 vpmc developers
  */

@@ -2,9 +2,9 @@
 /*
  * usage: papi
  *
- * Costs of PAPI's calls on a set of four events: through our component, through
- * perf_event's, which reads by RDPMC, and through one that does nothing: what PAPI
- * itself executes. All are in the same libpapi.a.
+ * Measures PAPI's calls on a set of four events: through vpmc's component, through
+ * perf_event's, which reads by RDPMC, and through one that does nothing. The last
+ * one shows what PAPI itself executes. All are in the same libpapi.a.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -18,7 +18,7 @@
 
 #define NR_EVENTS	4
 
-/* Three that the emulator counts, and one that stays 0 */
+/* The emulator counts the first three. The fourth stays 0. */
 static const char *const names[NR_EVENTS] = {
 	"INST_RETIRED:ANY_P", "CPU_CLK_THREAD_UNHALTED:THREAD_P",
 	"BR_INST_RETIRED:ALL_BRANCHES", "UOPS_ISSUED:ANY",
@@ -68,7 +68,7 @@ static int read_nothing(hwd_context_t *context, hwd_control_state_t *control,
 	return PAPI_OK;
 }
 
-/* A component that does nothing, with our events. */
+/* Makes a component that does nothing, with the events of vpmc's. */
 static void become_nobody(void)
 {
 	papi_vector_t *vector = _papi_hwd[PAPI_get_component_index("vpmc")];
@@ -78,7 +78,7 @@ static void become_nobody(void)
 	vector->read = read_nothing;
 }
 
-/* Whether the first three have counted, as they should, and the last one has not. */
+/* Checks that the first three events have counted, and the last one has not. */
 static void check_values(enum who who)
 {
 	bool counted = values[0] && values[1] && values[2];
@@ -113,7 +113,10 @@ static void measure(enum who who)
 	PAPI_shutdown();
 }
 
-/* Each of them in a process of its own, one after the other: they want one PMU. */
+/*
+ * Each component runs in a separate process, one after the other, because only
+ * one can have the PMU.
+ */
 int main(void)
 {
 	static const enum who whose[] = { NOBODY, VPMC, PERF };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A partner: another thread on this CPU that answers through an eventfd, so that
- * each round is a switch there and one back.
+ * A partner is another thread on this CPU. It answers through an eventfd, so
+ * each round has a switch to it and one back.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -18,8 +18,8 @@
 #include "who.h"
 
 /*
- * @process:	Of another process, not of ours.
- * @who, @n, @what: Its counters.
+ * @process:	The partner is in another process.
+ * @who, @n, @what: The partner's counters.
  */
 struct partner {
 	bool process;
@@ -85,9 +85,9 @@ static inline pid_t forked(void)
 }
 
 /*
- * A process of its own for what follows: it is there alone, and what was measured
- * before has left nothing in it. The kernel, too, has had time to finish what is
- * still to be done for others: meanwhile a switch costs some instructions more.
+ * Forks a process for what follows, so that earlier measurements leave nothing
+ * in it. The sleep lets the kernel finish its pending work, during which a
+ * switch costs more instructions.
  */
 static inline pid_t fresh_process(void)
 {
@@ -95,7 +95,7 @@ static inline pid_t fresh_process(void)
 	return forked();
 }
 
-/* Ends with a child that has failed. */
+/* Waits for a child, and exits if the child has failed. */
 static inline void wait_for(pid_t pid)
 {
 	int status;

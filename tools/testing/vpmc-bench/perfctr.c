@@ -2,9 +2,9 @@
 /*
  * usage: perfctr
  *
- * Costs of perfctr's own read of counters and the TSC. There is no driver of it
- * for this kernel: its library gets a page of our making, as the driver would map
- * it, and reads counters that run because a set of ours does.
+ * Measures how perfctr's own library reads counters and the TSC. There is no driver
+ * of perfctr for this kernel. Instead the library gets a page that is made here, and
+ * reads counters that a set of vpmc keeps running.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -33,7 +33,7 @@ static void measure(unsigned int n)
 	for (i = 0; i < ROUNDS; i++)
 		COST_OF(&cost, vperfctr_read_ctrs(perfctr, sums));
 	if (perfctr_count(0) == first)
-		errx(1, "perfctr's library reads a counter that stands");
+		errx(1, "perfctr's library reads a counter that does not run");
 	cost_print(&cost, "read-call", n, "perfctr");
 	counters_close(&counters);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * perfctr's library, compiled from PAPI's source package as it is.
+ * Declares the page for perfctr's library. The library is compiled unchanged
+ * from PAPI's source.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -12,7 +13,10 @@
 struct vperfctr;
 struct perfctr_sum_ctrs;
 
-/* What perfctr's driver would have mapped, for @n counters with these indices */
+/*
+ * Returns what perfctr's driver would have mapped for @n counters with these
+ * indices.
+ */
 struct vperfctr *perfctr_new(unsigned int n, const uint32_t *index);
 struct perfctr_sum_ctrs *perfctr_sums(void);
 uint64_t perfctr_count(unsigned int i);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A page for perfctr's library: its own file, so that we know its structures.
+ * Makes a page for perfctr's library. Only this file includes the library's
+ * source, to know its structures.
  *
  * Copyright (C) 2026 vpmc developers
  */

@@ -2,8 +2,8 @@
 /*
  * usage: program
  *
- * A real program, gzip of a source file, from its first to its last instruction:
- * what it costs with counters and without, and whether they count it exactly.
+ * Runs a real program, gzip of a source file, with and without counters. Measures its
+ * cost from the first to the last instruction, and checks that the count is exact.
  *
  * Copyright (C) 2026 vpmc developers
  */

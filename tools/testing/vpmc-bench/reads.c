@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Costs of reading one's own counters and the TSC: inline for a known number and
- * for any, in a signal handler, and for the first time.
+ * Measures reads of the caller's own counters and the TSC: inline for a
+ * constant and for any number of counters, in a signal handler, and for the
+ * first time.
  *
  * Copyright (C) 2026 vpmc developers
  */

@@ -2,15 +2,15 @@
 /*
  * usage: switches monitored | unmonitored | elsewhere | cpus
  *
- * Costs of switches: one thread wakes another one and waits for its answer, both
- * on one CPU, a thousand times. What the counters add is the difference to the
- * same two threads without counters.
+ * Measures switches. One thread wakes another one and waits for its answer, both on
+ * one CPU, a thousand times. The cost of counters is the difference to the same two
+ * threads without counters.
  *
  *   monitored		with counters, and without
  *   unmonitored	without
- *   elsewhere		the same while other threads have counters: one sleeps on
+ *   elsewhere		without, while other threads have counters: one sleeps on
  *			this CPU, one runs on the next
- *   cpus		the same while /dev/perfctr counts on all CPUs
+ *   cpus		without, while /dev/perfctr counts on all CPUs
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -22,10 +22,10 @@
 #include "partner.h"
 #include "who.h"
 
-/* What is in between */
+/* What runs between two turns of the measuring thread. */
 enum between { THREAD, PROCESS, IDLE, WORKER };
 
-/* What the other one's counters count: the first one's events or others */
+/* The partner counts the same events, different ones, or has no counters. */
 enum other { SAME, DIFFERENT, WITHOUT };
 
 struct variant {
@@ -37,7 +37,7 @@ struct variant {
 
 #define USER_ALONE	{ .modes = MODE_USER }
 #define BOTH_MODES	{ .modes = MODE_USER | MODE_KERNEL }
-/* A period that no counter gets through. */
+/* No counter reaches this period. */
 #define OVERFLOWING	{ .modes = MODE_USER, .period = 1ULL << 40 }
 
 static const struct variant variants[] = {
@@ -56,10 +56,10 @@ static const struct variant variants[] = {
 	{ "idle-overflow", IDLE, WITHOUT, OVERFLOWING },
 };
 
-/* Shared with the processes that measure. */
+/* shared with the measuring processes */
 static struct cost *cost;
 
-/* The cheapest round of all processes that measure a case is what counts. */
+/* A case counts as the cheapest round of all processes that measure it. */
 #define PROCESSES		12
 #define ROUNDS_OF_PROCESS	(ROUNDS / PROCESSES + 10)
 
@@ -154,8 +154,8 @@ static void measure_and_print(const struct variant *v, enum who who,
 }
 
 /*
- * perf last: a second after its last event is closed its hooks are still in
- * every switch.
+ * perf comes last. Its hooks stay in each switch for a second after its last
+ * event is closed.
  */
 static void monitored(void)
 {
@@ -188,7 +188,10 @@ static void unmonitored(const char *situation)
 	}
 }
 
-/* Two children with counters: one runs on CPU 1, one has run on CPU 0. */
+/*
+ * Starts two children with counters. One runs on CPU 1, and one has run on CPU
+ * 0.
+ */
 static void elsewhere(void)
 {
 	struct counters counters = {};
@@ -221,7 +224,7 @@ static void elsewhere(void)
 	}
 }
 
-/* All CPUs count. */
+/* Makes all CPUs count. */
 static void cpus(void)
 {
 	struct vpmc_global_control control = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Whose counters: vpmc's or perf_event's, the same events for both.
+ * Opens counters of vpmc or of perf_event, with the same events.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -32,10 +32,11 @@ static const char *const who_name[] = { "none", "vpmc", "perf" };
 
 /*
  * What is counted, and how.
- * @shift:	Other events, for another selection.
- * @period:	Of every counter; 0: none.
- * @sample:	What perf records when a period has passed.
- * @inherit:	Threads and processes to come have the same.
+ * @modes:	User mode, kernel mode or both.
+ * @shift:	Takes other events, for another selection.
+ * @period:	Period of every counter; 0: none.
+ * @sample:	What perf records after each period.
+ * @inherit:	New threads and processes inherit the counters.
  */
 struct what {
 	uint64_t modes;
@@ -84,14 +85,16 @@ static const struct event zhaoxin_events[MAX_N] = {
 
 static const struct event *events = intel_events;
 
-/* How many counters a set has in turn: the last one is what the PMU has. */
+/*
+ * Numbers of counters in the measured sets. The last one is what the PMU has.
+ */
 static unsigned int sizes[] = { 1, 2, 4, 7 };
 #define NR_SIZES	(sizeof(sizes) / sizeof(sizes[0]))
 
 /*
  * A thread's counters.
- * @fd:		vpmc: one; perf: the group's, leader first.
- * @map:	The same of pages.
+ * @fd:		One descriptor of vpmc, or those of perf's group, leader first.
+ * @map:	The pages of these descriptors.
  */
 struct counters {
 	enum who who;
@@ -101,8 +104,9 @@ struct counters {
 };
 
 /*
- * After ours perf's, unless the environment says that nobody wants to know. On hybrid
- * processors a raw event of perf's is of the other type of core than the only CPU.
+ * Returns PERF, or VPMC if perf is not measured. The environment may exclude
+ * perf. On hybrid processors perf would count a raw event on another type of
+ * core than that of the only CPU.
  */
 static inline enum who last_who(void)
 {
@@ -118,7 +122,7 @@ static inline int perfctr_open(void)
 	return fd;
 }
 
-/* Which events there are on this machine, if it has vpmc. */
+/* Chooses the events of this machine, if it has vpmc. */
 static inline void who_init(void)
 {
 	struct vpmc_info info = { .size = sizeof(info) };
@@ -162,7 +166,7 @@ static inline void vpmc_control(int fd, unsigned int n, const struct what *what)
 		    control.bad_counter, control.reason);
 }
 
-/* An inherited event cannot be read as one of a group. */
+/* An inherited event cannot be read as part of a group. */
 static inline int perf_open(unsigned int i, const struct what *what, int leader)
 {
 	struct perf_event_attr attr = {
@@ -193,7 +197,7 @@ static inline void *map_page(int fd)
 	return page;
 }
 
-/* Everything as a program does it that wants fast reads of its counters. */
+/* Does all that a program does to read its counters quickly. */
 static inline void counters_open(struct counters *c, enum who who,
 				 unsigned int n, const struct what *what)
 {
@@ -243,7 +247,7 @@ static inline void pin(int cpu)
 		err(1, "sched_setaffinity");
 }
 
-/* Nobody else in between. */
+/* Keeps other programs from running in between. */
 static inline void be_alone(int cpu)
 {
 	struct sched_param param = { .sched_priority = 50 };

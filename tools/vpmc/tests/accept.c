@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: accept <NAMES		programs each event alone, and prints what is refused
+ * usage: accept <NAMES
+ *
+ * Programs each event alone, and prints those that are refused.
  *
  * Copyright (C) 2026 vpmc developers
  */

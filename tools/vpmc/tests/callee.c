@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A library for calls.c, which loads it.
+ * A library that calls.c loads.
  *
  * Copyright (C) 2026 vpmc developers
  */

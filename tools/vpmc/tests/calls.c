@@ -2,8 +2,8 @@
 /*
  * usage: calls SCENE TURNS
  *
- * A program for vpmc graph, compiled with -finstrument-functions. Each scene has
- * known calls; loop() executes 2 instructions for each of its turns.
+ * A program for vpmc graph, compiled with -finstrument-functions. Each scene makes
+ * known calls. loop() executes 2 instructions in each of its TURNS iterations.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -29,7 +29,7 @@ static void loop(unsigned int n)
 	__asm__ __volatile__("1: dec %0\n\tjnz 1b" : "+r" (n));
 }
 
-/* 3 calls of loop() */
+/* makes 3 calls of loop() */
 static void plain(void)
 {
 	loop(turns);
@@ -37,7 +37,7 @@ static void plain(void)
 	loop(3 * turns);
 }
 
-/* calls itself @depth times, and loop() as often and once more */
+/* calls itself @depth times, and loop() once more than that */
 static void recursive(unsigned int depth)
 {
 	loop(turns);
@@ -79,7 +79,7 @@ static void threads(void)
 		pthread_join(id[i], NULL);
 }
 
-/* leaves itself and two others */
+/* leaves itself and two other functions at once */
 static void deep(unsigned int depth)
 {
 	loop(turns);
@@ -141,14 +141,14 @@ static void signals(void)
 	loop(turns);
 }
 
-/* killed in the middle of a function */
+/* is killed in the middle of a function */
 static void killed(void)
 {
 	loop(turns);
 	kill(getpid(), SIGKILL);
 }
 
-/* itself again, as another program */
+/* executes this program again */
 static void executing(char **argv)
 {
 	loop(turns);
@@ -169,7 +169,7 @@ static void loading(void)
 	callee(turns);
 }
 
-/* one after the other; more than have a tree of their own */
+/* one thread after the other; more than can have a tree each */
 static void serial(void)
 {
 	pthread_t id;
@@ -185,7 +185,7 @@ static void serial(void)
 extern void __cyg_profile_func_enter(void *function, void *site);
 extern void __cyg_profile_func_exit(void *function, void *site);
 
-/* as many functions as it is told, without names */
+/* as many functions as the argument says, without names */
 UNSEEN static void wide(void)
 {
 	static char function[4 << 20];

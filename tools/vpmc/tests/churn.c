@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: churn		creates threads that end at once, until it is killed
+ * usage: churn
+ *
+ * Creates threads that end at once, until it is killed.
  *
  * Copyright (C) 2026 vpmc developers
  */

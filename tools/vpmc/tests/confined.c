@@ -2,8 +2,8 @@
 /*
  * usage: confined [-s] [-n] [-u] COMMAND...
  *
- * Runs COMMAND with perf_event_open() refused by seccomp (-s), in a user namespace
- * of its own (-n), as nobody (-u).
+ * Runs COMMAND confined: -s refuses perf_event_open() with seccomp, -n makes a new
+ * user namespace, -u changes to nobody.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -36,7 +36,7 @@ static void refuse_perf(void)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
 	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
 		err(1, "seccomp");
-	/* the filter is in force */
+	/* check that the filter works */
 	if (syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0) != -1 ||
 	    errno != EPERM)
 		errx(1, "perf_event_open() is not refused");

@@ -2,9 +2,9 @@
 /*
  * usage: formats text|json|csv|openmetrics CASE
  *
- * Prints a result that was made up: with values that only 64 bits hold, events that
- * were left out or never counted, threads, ratios and remarks; "cpus" and "cpus-revoked"
- * are one of processors. It needs no PMU.
+ * Prints a result that is made up. It has values that need 64 bits, events that were
+ * left out or never counted, threads, ratios and remarks. The results "cpus" and
+ * "cpus-revoked" are about processors. No PMU is needed.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -81,7 +81,7 @@ static void print_cpus(const char *format, bool revoked)
 	cpus_print(stdout, &of_cpus);
 }
 
-/* Ratios depend on how this processor selects the portable events. */
+/* Ratios depend on this processor's selects of the portable events. */
 static void select_as_here(struct vpmc_event *event, const char *name)
 {
 	struct vpmc_event *events;

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck disable=SC2154 # known.numbers
-# Without privileges: what is permitted counts, and what is not says what to set.
+# Without privileges, what is permitted counts. What is not permitted says what to set.
 # shellcheck source=tools/vpmc/tests/guest-lib.sh
 . /add/guest-lib.sh
 chmod 777 .
 
-# counted CONFINEMENT...: stat and the library count under it
+# counted CONFINEMENT...: stat and the library must count under it
 counted() {
 	rm -f csv
 	confined "$@" vpmc stat -x , -o csv -e instructions -- known
@@ -58,7 +58,7 @@ for i in 1 2 3 4 5; do
 	equal "-p of threads that come and go: $i" "0 1" "$? $(awk -F , '$3 == "instructions" { print ($4 > 1000) }' csv)"
 done
 kill $churn
-# one that is killed leaves nothing behind in its target
+# stat that is killed leaves nothing behind in its target
 sleep 100 &
 target=$!
 vpmc stat -p $target -e instructions >/dev/null 2>&1 &

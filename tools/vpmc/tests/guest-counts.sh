@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck disable=SC2154 # known.numbers
-# What stat counts, to the last digit.
+# Checks what stat counts, to the last digit.
 # shellcheck source=tools/vpmc/tests/guest-lib.sh
 . /add/guest-lib.sh
 
@@ -14,7 +14,7 @@ equal "--no-inherit: the first thread alone" "$((KNOWN_ALONE + 2 + 1 + 3 * 11 + 
 	"$(value instructions --no-inherit -e instructions -- known many)"
 equal "it is one thread" 1 "$(field 4 threads)"
 
-# beside two programs that compete for the CPUs
+# with two programs beside it that compete for the CPUs
 sh -c 'while :; do :; done' &
 one=$!
 sh -c 'while :; do :; done' &
@@ -27,7 +27,7 @@ vpmc stat -r 2 -j -o json -e instructions,branches -- known many
 kill $one $two
 wait
 
-# The same numbers in all formats, of programs that run again and again.
+# all formats have the same numbers, for programs that run several times
 vpmc stat -r 2 -x ';' -o csv -e instructions,branches -- known many
 vpmc stat -r 2 -o text -e instructions,branches -- known many
 cp json csv text /out
@@ -40,7 +40,7 @@ equal "two -e" "2000007 2000007" \
 equal "@N and a whole select" "1 3" "$(value x -e cycles@1,0x100c0@3 -- known >/dev/null
 	field 9 cycles) $(field 9 0x100c0)"
 
-# groups: five of these fit at once, as one of them has a fixed counter
+# groups: five of these fit at once, because one of them uses a fixed counter
 list=instructions,instructions:k,instructions:uk,branches:k,branches:uk,branches
 equal "--split: each event as if alone" "$(value instructions -e instructions -- known) $(value branches -e branches -- known)" \
 	"$(value instructions --split -e $list -- known) $(field 4 branches)"
@@ -57,7 +57,7 @@ equal "--metrics adds to what is asked for" "$KNOWN_ALONE" "$(value instructions
 equal "--metrics --split: the same ratios" "$(field 4 'branches per 1000 instructions')" \
 	"$(value 'branches per 1000 instructions' --metrics --split -e branches -- known)"
 
-# threads apart
+# each thread by itself
 value instructions --per-thread -e instructions -- known many >/tmp/all
 equal "--per-thread: all" "$KNOWN_MANY" "$(cat /tmp/all)"
 equal "--per-thread: a row for each" 6 "$(awk -F , '$1 != "" && $3 == "instructions"' /tmp/csv | wc -l)"
@@ -66,7 +66,7 @@ equal "--per-thread: they add up" "$KNOWN_MANY" \
 equal "--per-thread: those that were created" "5 $((KNOWN_ALONE - 1))" \
 	"$(awk -F , '$1 ~ /[0-9]/ && $3 == "instructions" && $4 < 2000050 { print $4 }' /tmp/csv | uniq -c | awk '{ print $1, $2 }')"
 
-# phases
+# phases that the program starts and stops itself
 equal "--stopped: what the program starts itself" "$KNOWN_PHASE" "$(value instructions --stopped -e instructions -- known phase now)"
 equal "--stopped: nothing else" 0 "$(value instructions --stopped -e instructions -- known)"
 rm -f go child
@@ -85,7 +85,7 @@ echo >go
 wait
 equal "ctl stop" 0 "$(awk -F , '$3 == "instructions" { print $4 }' csv)"
 
-# what is left, and how it ended
+# threads that live on, and how the program ended
 equal "those that live on are told" "1 of the threads live on; they are counted up to the end of this." \
 	"$(vpmc stat -e instructions -- sh -c 'sleep 1000 >/dev/null 2>&1 &' 2>&1 | grep 'live on')"
 kill "$(pidof sleep)"
@@ -118,7 +118,7 @@ kill -TERM $pid
 end $pid
 equal "a signal ends the repetition" "143 1" "$? $(awk -F , '$3 == "instructions" { print $7 }' csv)"
 
-# bench: its instructions are those that the code has, in each sample
+# bench: in each sample the instructions are those of the code
 vpmc bench -n 20 >readings
 # of WAY COUNTERS: least and greatest number of instructions
 of() {

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck disable=SC2154 # known.numbers
-# stat -a and top: what each processor counts, and who may.
+# stat -a and top: what each processor counts, and which users may count.
 # shellcheck source=tools/vpmc/tests/guest-lib.sh
 . /add/guest-lib.sh
 
-# on CPU FILE: what its line has
+# on CPU FILE: prints the value of this CPU
 on() {
 	awk -v cpu="$1" '$1 == cpu { gsub(",", ""); print $2 }' "$2"
 }
@@ -17,14 +17,14 @@ near=no
 [ "$n" -ge "$KNOWN_ALONE" ] && [ "$n" -lt $((KNOWN_ALONE + 20000)) ] && near=yes
 equal "-a: COMMAND is counted on its processor ($n)" yes $near
 equal "-a: the sum of all" "$(on all table)" $(($(on 0 table) + n))
-# the same instructions by one thread of taskset's, whatever COMMAND does after it
+# one thread of taskset executes the same instructions, whatever COMMAND does after it
 taskset 1 vpmc stat -a -o other -e instructions,branches -- taskset 2 known
 equal "-a: the same again" "$n" "$(on 1 other)"
 taskset 1 vpmc stat -a -x ';' -o csv -e instructions,branches -- taskset 2 known
 equal "-a -x: the same again" "$n" "$(awk -F ';' '$1 == 1 && $3 == "instructions" { print $4 }' csv)"
 taskset 1 vpmc stat -a -j -o /out/cpus.json -e instructions,branches -- taskset 2 sh -c 'known; exit 5'
 equal "-a -j: COMMAND's status" 5 $?
-# revoked while it counts: the sums are those up to then
+# revoked while it counts: the sums are those of the time before
 vpmc stat -a -x , -o csv -e instructions -- sh -c 'echo 1 >/proc/sys/kernel/vpmc_revoke; known; echo 0 >/proc/sys/kernel/vpmc_revoke'
 equal "-a: revoked" "revoked revoked" "$(awk -F , '$1 == "" && $3 == "instructions" || $1 == 1 { printf "%s%s", s, $8; s = " " }' csv)"
 vpmc stat -a -e none -o table true 2>/tmp/err
@@ -57,7 +57,7 @@ bad "-a as nobody" 125 "vpmc: /dev/perfctr: only users who may count whole proce
 bad "top as nobody" 125 "vpmc: /dev/perfctr: only users who may count whole processors by perf may use it; be root, or have CAP_PERFMON and the file's permission" \
 	confined -u vpmc top -n 1
 
-# one use at a time
+# only one use at a time
 vpmc top -d 0.05 >/dev/null &
 top=$!
 held() {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Bad input: one line, its status, and nothing is left.
+# Bad input must give one line and its status, and leave nothing behind.
 # shellcheck source=tools/vpmc/tests/guest-lib.sh
 . /add/guest-lib.sh
 
@@ -57,7 +57,7 @@ begins "-p of no process" 125 "${V}thread 99999: there is no such thread" vpmc s
 begins "-t of no thread" 125 "${V}thread 99999: there is no such thread" vpmc stat -t 99999
 begins "-p of a thread of the kernel" 125 "${V}thread 2: threads of the kernel have no counters; " vpmc stat -p 2
 bad "-p 0" 125 "${V}-p 0: not a number from 1 to 2147483647; give one" vpmc stat -p 0
-# a process that has ended and that nobody waits for
+# a process that has ended and has not been waited for
 sh -c 'sleep 0.01 & echo $! >zombie; exec sleep 1000' &
 await sh -c 'grep "^State:.Z" "/proc/$(cat zombie)/status"' 
 begins "-p of a process that is exiting" 125 "${V}" vpmc stat -p "$(cat zombie)"
@@ -105,7 +105,7 @@ chmod 600 new
 vpmc stat -j -o new true
 equal "a good file is alone, and has the usual mode" "644 " "$(stat -c %a new) $(find . -name '.vpmc-*')"
 
-# what is in the way
+# other users of the PMU
 bad "perf has the PMU" 125 "${V}counting: perf has events on the PMU; end perf's measurement, or wait for it" \
 	sh -c 'perfcount --hold & sleep 0.1; vpmc stat -e instructions true; s=$?; kill $!; exit $s'
 sysctl -qw kernel.vpmc_revoke=1

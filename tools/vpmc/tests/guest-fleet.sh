@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Ranks of a parallel program, and OpenMetrics: what is written goes to /out, where
-# check-ranks and check-openmetrics look at it.
+# Ranks of a parallel program, and OpenMetrics. The files go to /out, where check-ranks
+# and check-openmetrics check them.
 # shellcheck source=tools/vpmc/tests/guest-lib.sh
 . /add/guest-lib.sh
 
-# launch VARIABLE SIZE-VARIABLE NUMBER COMMAND...: as mpirun would
+# launch VARIABLE SIZE-VARIABLE NUMBER COMMAND...: runs ranks as mpirun would
 launch() {
 	_rank_is=$1 _ranks_are=$2 _ranks=$3
 	shift 3
@@ -14,7 +14,7 @@ launch() {
 	done
 	wait
 }
-# each rank has another length
+# each rank works for another time
 # shellcheck disable=SC2016
 work='exec calls plain $(((${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}} + 1) * 10000))'
 launch OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE 4 vpmc stat --rank -o /out/ranks -e instructions,branches -- sh -c "$work"
@@ -46,7 +46,7 @@ bad "two runs in one directory" 125 "${V}/out/ranks/rank-2.json: is another run'
 bad "a directory that cannot be made" 125 "${V}/none/such: cannot be made: No such file or directory; name a directory by -o that can be, or that is there" \
 	env PMI_RANK=2 vpmc stat --rank -o /none/such -e none true
 
-# metrics FILE NAME: its value
+# metrics FILE NAME: prints its value
 metrics() {
 	sed -n "s/^$2 //p" "$1"
 }
@@ -61,7 +61,7 @@ equal "openmetrics: of other events, it stays" "$((2 * KNOWN_ALONE))" "$(metrics
 cp app.prom /out/look-00.prom
 time=$(metrics app.prom vpmc_run_seconds_total)
 
-# a process that runs, counted by one vpmc after the other; a reader looks in between
+# one vpmc after the other counts a running process; a reader looks in between
 sh -c 'while :; do known; done' &
 target=$!
 n=0
@@ -73,7 +73,7 @@ for run in 1 2 3; do
 		n=$((n + 1))
 		cp app.prom "/out/look-$(printf %02d $n).prom"
 	done
-	# the second one is killed: what it had written is kept
+	# the second one is killed; what it had written must stay
 	[ $run != 2 ] || kill -9 $pid
 	kill $pid
 	wait $pid

@@ -1,30 +1,30 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# vpmc graph: what it writes goes to /out, where check-graph looks at it.
+# vpmc graph. The files go to /out, where check-graph checks them.
 # shellcheck source=tools/vpmc/tests/guest-lib.sh
 . /add/guest-lib.sh
 export LD_LIBRARY_PATH=/add
-# where the stack begins decides how many instructions some of libc's calls take
+# The address of the stack decides how many instructions some calls of libc take.
 sysctl -qw kernel.randomize_va_space=0
 
-# total COMMAND...: all instructions, with as long an environment as graph gives
+# total COMMAND...: all instructions, with an environment as long as graph's
 total() {
 	env LD_PRELOAE=/bin/../lib/vpmc/libvpmc-graph.so VPMC_GRAPH=/tmp/vpmc-graph-XXXXXX \
 		vpmc stat -x , -o csv -e instructions -- "$@" || echo "status $?"
 	awk -F , '$3 == "instructions" { print $4 }' csv
 }
-# numbers FILE: of the program without what the library has used
+# numbers FILE: the program's instructions, without those of the library
 numbers() {
 	awk -F '[][,]' '/^"total"/ { all = $2 } /^"own"/ && !own { own = $2 } END { print all - own }' "$1"
 }
-# graph NAME COMMAND...: its files are /out/NAME.*
+# graph NAME COMMAND...: writes files /out/NAME.*
 graph() {
 	_graph=$1
 	shift
 	vpmc graph -e instructions,branches -o "/out/$_graph" -- "$@" >said 2>&1
 }
 
-# What the loader takes to load the library is all that graph counts beyond stat.
+# Beyond stat, graph counts only what the loader executes to load the library.
 graph first calls plain 1000
 loader=$(($(numbers /out/first.json) - $(total calls plain 1000)))
 [ $loader -gt 0 ]
@@ -84,7 +84,7 @@ equal "what was counted is told" 1 "$(grep -c ' main$' said)"
 graph dot calls plain 1
 equal "without dot: a line says so" "vpmc: /out/dot.svg: is not drawn: dot is not installed; install graphviz, and run dot -Tsvg /out/dot.dot" \
 	"$(grep 'dot is' said)"
-# one that shows how it was called
+# a program that shows how it was called
 mkdir -p programs
 printf '#!/bin/sh\necho "$1 $2"; grep digraph "$4" >"$3"\n' >programs/dot
 chmod +x programs/dot
@@ -96,7 +96,7 @@ equal "dot fails: a line says so" "vpmc: /out/failing.svg: is not drawn: dot has
 	"$(grep 'dot has' said)"
 equal "dot fails: nothing is left" 0 "$(find /out -name 'failing.svg*' | wc -l)"
 
-# a disk that is full from the beginning, and one that has room for the first nodes
+# a disk that is full from the beginning, and one with room for the first nodes
 mkdir -p full
 mount -t tmpfs -o size=4k full full
 bad "a full disk" 125 "${V}calls: no file can be made there; free some space, or set TMPDIR" \

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
-# For tests in the guest: one line "ok - NAME" or "not ok - NAME" for each, after
-# lines with "#" that tell why it failed.
+# Functions for tests in the guest. Each test prints one line, "ok - NAME" or
+# "not ok - NAME", after lines with "#" that show why it failed.
 
 # shellcheck source=/dev/null
 . /add/known.numbers
 mkdir -p /tmp/t
 cd /tmp/t || exit
 
-# result NAME STATUS [FILE]...: the files are shown if STATUS is not 0
+# result NAME STATUS [FILE]...: shows the files if STATUS is not 0
 result() {
 	_name=$1 _status=$2
 	shift 2
@@ -30,7 +30,7 @@ equal() {
 	result "$1" $_status /tmp/differ
 }
 
-# bad NAME STATUS LINE COMMAND...: ends with STATUS, and LINE is all that it prints
+# bad NAME STATUS LINE COMMAND...: must end with STATUS, and print only LINE
 bad() {
 	_name=$1 _want=$2 _line=$3
 	shift 3
@@ -40,7 +40,7 @@ bad() {
 	equal "$_name" "$_want: $_line" "$_rc: $(cat /tmp/out)"
 }
 
-# begins NAME STATUS WORDS COMMAND...: one line, which begins with WORDS
+# begins NAME STATUS WORDS COMMAND...: must print one line that begins with WORDS
 begins() {
 	_name=$1 _want=$2 _words=$3
 	shift 3
@@ -56,7 +56,7 @@ begins() {
 	result "$_name" $_status /tmp/differ
 }
 
-# value EVENT OPTION...: what stat counts of it, from its CSV
+# value EVENT OPTION...: what stat counts for EVENT, from its CSV
 value() {
 	_event=$1
 	shift
@@ -64,12 +64,12 @@ value() {
 	awk -F , -v event="$_event" '$1 == "" && $3 == event { print $4 }' /tmp/csv
 }
 
-# field NUMBER EVENT: another field of the same
+# field NUMBER EVENT: another field of the same line
 field() {
 	awk -F , -v field="$1" -v event="$2" '$1 == "" && $3 == event { print $field }' /tmp/csv
 }
 
-# await COMMAND...: until it succeeds, for some seconds
+# await COMMAND...: repeats COMMAND until it succeeds, for some seconds
 await() {
 	_left=1000
 	while ! "$@" >/dev/null 2>&1; do
@@ -82,7 +82,7 @@ await() {
 	done
 }
 
-# end PID: waits for a child, and returns its status; kills it after some seconds
+# end PID: waits for a child and returns its status; kills it after some seconds
 end() {
 	_left=1000
 	while [ $_left -gt 0 ] && kill -0 "$1" 2>/dev/null; do

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck disable=SC2154 # known.numbers
-# usage: guest-model.sh TABLE		a processor with this table of libpfm4's
+# usage: guest-model.sh TABLE		on a processor with this table of libpfm4
 # shellcheck source=tools/vpmc/tests/guest-lib.sh
 . /add/guest-lib.sh
 

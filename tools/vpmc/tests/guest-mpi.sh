@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Open MPI, with 3 ranks over shared memory: what is written goes to /out, where check-mpi
-# looks at it.
+# Open MPI, with 3 ranks over shared memory. The files go to /out, where check-mpi checks
+# them.
 # shellcheck source=tools/vpmc/tests/guest-lib.sh
 . /add/guest-lib.sh
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_mca_base_component_path=/add/openmpi3
-# those that come with PMIx are built in; the other ones are not here
+# PMIx has these components built in. The other ones are not in the guest.
 export PMIX_MCA_mca_base_component_path=/add/pmix PMIX_MCA_pcompress_base_silence_warning=1
 library=/add/libvpmc-mpi.so
 

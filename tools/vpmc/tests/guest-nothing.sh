@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# usage: guest-nothing.sh no-pmu|errata|off|no-vpmc	a machine that cannot count
+# usage: guest-nothing.sh no-pmu|errata|off|no-vpmc	on a machine that cannot count
 # shellcheck source=tools/vpmc/tests/guest-lib.sh
 . /add/guest-lib.sh
 

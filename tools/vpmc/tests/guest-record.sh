@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# vpmc record and report: samples of known loops, and what is wrong with files. What
-# they write goes to /out, where check-samples looks at it.
+# vpmc record and report: samples of known loops, and damaged files. The files go to
+# /out, where check-samples checks them.
 # shellcheck source=tools/vpmc/tests/guest-lib.sh
 . /add/guest-lib.sh
 # shellcheck source=/dev/null
@@ -10,22 +10,23 @@ export LD_LIBRARY_PATH=/add
 sysctl -qw kernel.vpmc_overflow_rate=1000000000
 V='vpmc: '
 
-# record SCENE TURNS OPTION...: of that scene
+# record SCENE TURNS OPTION...: records that scene
 record() {
 	_scene=$1 _turns=$2
 	shift 2
 	vpmc record -o "/out/$_scene.record" "$@" -- sampled "$_scene" "$_turns" >said 2>&1
 }
-# samples FILE FUNCTION: the number of its samples
+# samples FILE FUNCTION: prints the number of its samples
 samples() {
 	vpmc report "$1" 2>/dev/null | awk -v f="$2" 'NF > 3 && $5 == f && $6 == "sampled" { gsub(",", "", $3); print $3 }'
 }
-# at FILE FUNCTION: the lines of its samples, and how many each has
+# at FILE FUNCTION: prints the lines of its samples, and how many each line has
 at() {
 	vpmc report "$1" 2>/dev/null | awk -v f="$2" '$5 ~ /sampled\.c:/ && $6 == f { sub(".*:", "", $5); print $5 ":" $3 }'
 }
 
-# A loop of K periods has K samples, wherever it begins: here 2, 4 and 6 million.
+# A loop of K periods has K samples, wherever it begins: here of 2, 4 and 6 million
+# instructions.
 for period in 1000 10000 1000000; do
 	record plain 1000000 -c $period
 	equal "a sample each $period: status and messages" "0 " "$? $(cat said)"
@@ -58,7 +59,7 @@ for scene in plain threads moving children killed; do
 done
 vpmc stat -x , -o csv -e instructions -- sampled plain 1000000
 
-# a program without names
+# a program without symbols
 vpmc record -c 10000 -o stripped.record -- sampled-stripped plain 1000000 >said 2>&1
 vpmc report stripped.record >said 2>&1
 equal "a stripped program: a line says so" \
@@ -66,7 +67,7 @@ equal "a stripped program: a line says so" \
 	"$(grep '^vpmc: [0-9]' said)"
 equal "a stripped program: its samples" 1 "$(grep -c '\[sampled-stripped\] *sampled-stripped$' said)"
 
-# vpmc record is killed: what it has written can be read
+# vpmc record is killed; what it had written can be read
 vpmc record -c 100000 -o cut.record -- sampled forever 1000000 >said 2>&1 &
 recorder=$!
 await sh -c '[ "$(stat -c %s cut.record)" -gt 20000 ]'
@@ -78,12 +79,12 @@ equal "vpmc record is killed: status of report" 0 $?
 equal "vpmc record is killed: a line says so" 1 \
 	"$(grep -c '^vpmc: cut.record: is cut off: vpmc record was ended, or its disk was full; the first [0-9]* samples are there$' said)"
 
-# a file that is cut off anywhere
+# a file that is cut off at any place
 size=$(stat -c %s /out/children.record)
 head -c $((size / 2 + 4)) /out/children.record >half.record
 vpmc report half.record >said 2>&1
 equal "a file that is cut off: status of report" 0 $?
-# the samples of one CPU are in front of another one's, so this may be any of the functions
+# samples of one CPU precede those of the next one, so this may be any of the functions
 there=$(sed -n 's/^vpmc: half.record: is cut off: .* the first \([0-9]*\) samples are there$/\1/p' said)
 equal "a file that is cut off: what is there" "some of $there" \
 	"$(awk '/^[0-9,]* samples of / { gsub(",", "", $1); print ($1 > 0 ? "some" : "none"), "of", $1 }' said)"
@@ -125,7 +126,7 @@ sysctl -qw kernel.vpmc_paranoid=2
 begins "not permitted" 125 "${V}" confined -u vpmc record -o /dev/null true
 sysctl -qw kernel.vpmc_paranoid=-1
 
-# one that does not let vpmc record run: each sample is there or is counted as lost
+# A program does not let vpmc record run. Each sample is there or is counted as lost.
 taskset 1 vpmc record -c 1000 -o lost.record -- sampled alone 10000000 >said 2>&1
 equal "lost samples: status and message" "0 1" "$? $(grep -c '^vpmc: [0-9]* samples: were lost, because' said)"
 vpmc report lost.record 2>/dev/null | head -n 2 | tr -d , >said

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A program of known length. What it executes in user mode:
+ * A program that executes a known number of instructions in user mode:
  *
  *	known			KNOWN_ALONE instructions
  *	known many		KNOWN_MANY: it creates 3 threads and 2 children
  *	known phase now		KNOWN_PHASE while its own counters run, which it
  *				starts and stops itself
  *
- * They are symbols of the program; the Makefile writes them into a file.
+ * The numbers are symbols of the program. The Makefile writes them into a file.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -24,11 +24,11 @@
 #define THREAD		0x50f00
 #define CHILD		17	/* SIGCHLD */
 
-/* From work on: every thread does this, and ends. */
+/* Every thread executes this from work on, and ends. */
 #define WORK		(1 + 2 * TURNS + 3)
-#define START		3	/* to the choice of what to do */
-#define CREATE(n)	(1 + (n) * 11)	/* all of them, in the creator */
-#define CREATED		2	/* from clone() to work, in the created one */
+#define START		3	/* up to the choice of what to do */
+#define CREATE(n)	(1 + (n) * 11)	/* for all of them, in the creator */
+#define CREATED		2	/* from clone() to work, in the new thread or child */
 #define WAIT(n)		(1 + (n) * 8)
 
 	.globl	KNOWN_ALONE, KNOWN_MANY, KNOWN_PHASE
@@ -36,7 +36,7 @@
 	.set	KNOWN_MANY, START + 2 + CREATE(NR_THREADS) + CREATE(NR_CHILDREN) + WAIT(NR_CHILDREN) + WORK + (NR_THREADS + NR_CHILDREN) * (CREATED + WORK)
 	.set	KNOWN_PHASE, 1 + 2 * TURNS + 5
 
-/* create FLAGS, NUMBER: nobody uses a stack */
+/* create FLAGS, NUMBER: the new threads need no stack */
 	.macro	create flags, number
 	mov	$\number, %r12d
 1:	mov	$\flags, %edi
@@ -90,14 +90,14 @@ phase:
 	xor	%edx, %edx
 	mov	$__NR_ioctl, %eax
 	syscall
-	mov	$TURNS, %ecx		/* the first that is counted */
+	mov	$TURNS, %ecx		/* the first counted instruction */
 4:	dec	%ecx
 	jnz	4b
 	mov	%ebx, %edi
 	mov	$IOC_STOP, %esi
 	xor	%edx, %edx
 	mov	$__NR_ioctl, %eax
-	syscall				/* the last */
+	syscall				/* the last counted instruction */
 	mov	%eax, %edi
 	mov	$__NR_exit_group, %eax
 	syscall

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: perfcount COMMAND...	prints the instructions in user mode of COMMAND, its
- *				threads and children, as perf counts them
- *	  perfcount --hold	has an event of perf's until it is killed
+ * usage: perfcount COMMAND...	prints how many instructions COMMAND, its threads
+ *				and children execute in user mode, as perf
+ *				counts them
+ *	  perfcount --hold	has a perf event until it is killed
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -40,7 +41,7 @@ int main(int argc, char **argv)
 		event(0);
 		pause();
 	}
-	/* inherited by the child, enabled by its execve() alone */
+	/* the child inherits it; only its execve() enables it */
 	fd = event(1);
 	pid = fork();
 	if (!pid) {

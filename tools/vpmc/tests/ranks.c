@@ -2,12 +2,11 @@
 /*
  * usage: ranks TURNS [thread]
  *
- * A program on MPI with known differences between its ranks: rank R executes R * TURNS
- * turns of 2 instructions outside of MPI and twice as many inside, in a function that
- * MPI_Comm_delete_attr() calls. It has R * 1000 calls more of a function that does
- * little. Nothing else depends on the rank but what MPI itself
- * does in calls that wait for others. With "thread" another thread does the inside part
- * once more.
+ * An MPI program with known differences between its ranks. Rank R executes R * TURNS
+ * iterations of 2 instructions outside of MPI. It executes twice as many inside of
+ * MPI, in a function that MPI_Comm_delete_attr() calls. It also makes R * 1000 calls
+ * of a short function. Apart from that, only waiting in MPI depends on the rank. With
+ * "thread", another thread executes the inside part once more.
  *
  * Copyright (C) 2026 vpmc developers
  */

@@ -2,8 +2,8 @@
 /*
  * usage: sampled SCENE TURNS
  *
- * A program for vpmc record: each function's loop executes 2 instructions for each
- * of its turns, in one line.
+ * A program for vpmc record. Each function has a loop in one line, which executes 2
+ * instructions in each of its TURNS iterations.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -54,7 +54,7 @@ static void two_threads(void *(*function)(void *))
 	pthread_join(id[1], NULL);
 }
 
-/* On CPU 0 and 1 in turn, with a switch in the middle of each stay. */
+/* Stays on CPU 0 and 1 in turn, with a switch in the middle of each stay. */
 static void *stays(void *name)
 {
 	int cpu = !strcmp(name, "second"), i;
@@ -81,8 +81,8 @@ static void *brief(void *name)
 }
 
 /*
- * From CPU 0 on the one moves three times, the other one four times. A third thread
- * comes afterwards, which ends soon.
+ * Both threads begin on CPU 0. One moves three times, the other one four times.
+ * Then a third thread starts and ends soon.
  */
 static void moving(void)
 {
@@ -99,7 +99,7 @@ static void moving(void)
 	pthread_join(id, NULL);
 }
 
-/* A child that ends at once, and one that becomes another program. */
+/* Makes a child that ends at once, and one that executes another program. */
 static void children(char *program, char *number)
 {
 	char *argv[] = { program, "plain", number, NULL };

@@ -2,7 +2,7 @@
 /*
  * usage: throwing TURNS
  *
- * A program for vpmc graph: exceptions leave two functions at once.
+ * A program for vpmc graph. Its exceptions leave two functions at once.
  *
  * Copyright (C) 2026 vpmc developers
  */

@@ -4,13 +4,14 @@
  *
  * Copyright (C) 2026 vpmc developers
  *
- * For programs that were written for perfctr: they compile and run unchanged. New
- * programs use libvpmc. libperfctr(7) describes the calls and what is different.
+ * Programs that were written for perfctr compile and run unchanged. New
+ * programs should use libvpmc. libperfctr(7) describes the calls and the
+ * differences.
  *
- * Calls that return int give -1 and set errno if something fails, those that
- * return a pointer NULL. Calls by a descriptor (_vperfctr_*) take one from
- * _vperfctr_open(), also when it was passed to another process and when the thread
- * has ended.
+ * On failure, calls that return int return -1 and set errno. Calls that return
+ * a pointer return NULL. The calls _vperfctr_*() take a descriptor from
+ * _vperfctr_open(). It may come from another process, and its thread may have
+ * ended.
  */
 #ifndef LIBPERFCTR_H
 #define LIBPERFCTR_H
@@ -24,19 +25,19 @@
 extern "C" {
 #endif
 
-/* For free(), with all that it points to. */
+/* free() of this structure also frees all that it points to. */
 struct perfctr_cpus_info {
 	struct perfctr_cpu_mask *cpus;
 	struct perfctr_cpu_mask *cpus_forbidden;
 };
 
-/* The calling thread's counters, by a descriptor. */
+/* The calling thread's counters, through a descriptor. */
 int _vperfctr_open(int creat);
 int _vperfctr_control(int fd, const struct vperfctr_control *control);
 int _vperfctr_read_control(int fd, struct vperfctr_control *control);
 int _vperfctr_read_sum(int fd, struct perfctr_sum_ctrs *sum);
 
-/* The calling thread's counters, by a handle. */
+/* The calling thread's counters, through a handle. */
 struct vperfctr;
 
 #define VPERFCTR_OPEN_CREAT_EXCL	3
@@ -72,7 +73,10 @@ int rvperfctr_iresume(const struct rvperfctr *other);
 int rvperfctr_unlink(const struct rvperfctr *other);
 void rvperfctr_close(struct rvperfctr *other);
 
-/* CPUs' counters, which count whoever runs there: ENOSYS where the kernel has none. */
+/*
+ * The counters of CPUs, which count all threads that run there. gperfctr_open()
+ * fails with ENOSYS if the kernel has none.
+ */
 struct gperfctr;
 
 struct gperfctr *gperfctr_open(void);
@@ -100,13 +104,13 @@ struct perfctr_unit_mask {
 	unsigned short default_value;
 	enum perfctr_unit_mask_type type:8;
 	unsigned char nvalues;
-	struct perfctr_unit_mask_value values[1];	/* nvalues of them */
+	struct perfctr_unit_mask_value values[1];	/* there are nvalues */
 };
 
 struct perfctr_event {
 	unsigned short evntsel;
 	unsigned short counters_set;	/* bit n: counter n may count it */
-	const struct perfctr_unit_mask *unit_mask;	/* or NULL */
+	const struct perfctr_unit_mask *unit_mask;	/* NULL if there is none */
 	const char *name;
 	const char *description;
 };

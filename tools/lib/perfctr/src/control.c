@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * From perfctr's control structure to vpmc's, and back.
+ * Translates perfctr's control structure to vpmc's, and back.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -11,8 +11,8 @@
 #define COUNTERS	PERFCTR_X86_MAX_COUNTERS
 
 /*
- * The events of Intel's first fixed counters, event and unit mask. The third one's
- * has event 0: it is made of the counter's number here, and by the kernel, too.
+ * Event and unit mask of Intel's first two fixed counters. The third one's
+ * select is made from the counter's number, as the kernel does.
  */
 static const unsigned int fixed_event[] = { 0x00c0, 0x003c };
 
@@ -24,8 +24,8 @@ bool perfctr_is_stop(const struct vperfctr_control *control)
 }
 
 /*
- * Of a fixed counter's select only modes and enable bits mean anything. An event
- * that is the counter's own remains, so that READ_CONTROL has it.
+ * In a fixed counter's select only modes and enable bits have a meaning. The
+ * event is kept if it is the counter's own, so that READ_CONTROL returns it.
  */
 static uint64_t fixed_select(unsigned int number, uint64_t select)
 {
@@ -38,7 +38,7 @@ static uint64_t fixed_select(unsigned int number, uint64_t select)
 	       (number + 1) << 8;
 }
 
-/* Bits 32-63 of an event select: AMD's event selects have some. */
+/* Only AMD processors have event selects with bits 32-63. */
 static int check_high(int fd, unsigned int high)
 {
 	struct vpmc_info info = { .size = sizeof(info) };
@@ -61,13 +61,15 @@ static int translate_counter(int fd, const struct perfctr_cpu_control *cpu,
 
 	if (err)
 		return err;
-	/* perfctr's own rules, and what makes read_control tell the same again */
+	/*
+	 * perfctr's own rules. They also let read_control return the same bits.
+	 */
 	if (!(select & SELECT_EN) || !(select & SELECT_INT) != !interrupts)
 		return -EINVAL;
 	if (interrupts && cpu->ireset[i] >= 0)
 		return -EINVAL;
 	counter->evtsel = select | (uint64_t)cpu->evntsel_high[i] << 32;
-	/* "any counter" is no number of one */
+	/* VPMC_ANY is not the number of a counter */
 	if (map == VPMC_ANY)
 		return -EINVAL;
 	counter->index = map;
@@ -106,7 +108,9 @@ int perfctr_to_vpmc(int fd, const struct vperfctr_control *control,
 		set->flags |= VPMC_CONTROL_PRESERVE;
 	if (control->flags & VPERFCTR_CONTROL_CLOEXEC)
 		set->flags |= VPMC_CONTROL_CLOSE_ON_EXEC;
-	/* without i-mode counters perfctr keeps the number and never uses it */
+	/*
+	 * perfctr keeps the signal without i-mode counters, but never uses it
+	 */
 	if (cpu->nrictrs)
 		set->signal = control->si_signo;
 	return 0;
@@ -119,7 +123,10 @@ static int counter_from_vpmc(const struct vpmc_counter *counter, unsigned int i,
 
 	if (counter->period > 1ULL << 31)
 		return -EOPNOTSUPP;
-	/* "fixed counter n" was made of an event that means nothing */
+	/*
+	 * a select that perfctr_to_vpmc() made from the number had no event
+	 * before
+	 */
 	if (counter->index >= VPMC_RDPMC_FIXED && !SELECT_EVENT(select))
 		select &= ~0xff00ULL;
 	cpu->pmc_map[i] = counter->index;
@@ -132,7 +139,10 @@ static int counter_from_vpmc(const struct vpmc_counter *counter, unsigned int i,
 	} else {
 		cpu->nractrs++;
 	}
-	/* i-mode counters are behind the others, here and nowhere else */
+	/*
+	 * perfctr_control can only describe sets whose i-mode counters come
+	 * last
+	 */
 	return !counter->period && cpu->nrictrs ? -EOPNOTSUPP : 0;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * This processor's events in perfctr's form: event code, values of the unit mask.
+ * Lists this processor's events in perfctr's form: event code, values of the
+ * unit mask.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -11,18 +12,21 @@
 
 #include "internal.h"
 
-/* What an entry can have: event, unit mask, AMD's further bits of the event. */
+/*
+ * Bits that an entry can have: event, unit mask, and AMD's high bits of the
+ * event.
+ */
 #define FORM		(0xffffULL | 0xfULL << 32)
 #define IGNORED		(uint64_t)(SELECT_USR | SELECT_OS | SELECT_INT | SELECT_EN)
-#define MAX_VALUES	255	/* of an unsigned char */
+#define MAX_VALUES	255	/* largest value of unsigned char */
 
-/* One that is being made: the event's unit masks come behind it. */
+/* State while the list is made. The unit masks follow their event. */
 struct making {
 	struct perfctr_event *events;
 	struct perfctr_unit_mask_value *values;
 	unsigned int nr, room, nr_values, nr_defaults;
 	unsigned int default_value;
-	bool has_default;	/* the event alone can be encoded */
+	bool has_default;	/* the event can be encoded without a unit mask */
 	unsigned int counters;
 	const char *name, *description;
 	uint64_t code;
@@ -85,7 +89,7 @@ static bool grow(struct making *m)
 	return true;
 }
 
-/* The event whose unit masks have all come. */
+/* Ends an event, after its last unit mask. */
 static void finish(struct making *m)
 {
 	struct perfctr_event *event;
@@ -129,7 +133,7 @@ static void add_value(struct making *m, const struct vpmc_event_info *info)
 		return;
 	if (!m->has_default && !m->nr_values)
 		m->code = info->select & ~0xff00ULL;
-	/* a unit mask that makes another event of it has no place here */
+	/* leave out unit masks that change the event */
 	if ((info->select ^ m->code) & FORM & ~0xff00ULL)
 		return;
 	if (asprintf(&text, "%s:%s", info->umask,
@@ -177,8 +181,8 @@ static void make_set(void)
 }
 
 /*
- * Of this processor, by its type, and of one without counters. Others have no
- * table: a machine that has them makes it.
+ * Returns the events of this processor's type, or the empty set for processors
+ * without counters. Other types have no table here.
  */
 EXPORT const struct perfctr_event_set *perfctr_cpu_event_set(unsigned int cpu_type)
 {

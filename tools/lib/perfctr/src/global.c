@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The global mode, which counts CPUs, by /dev/perfctr.
+ * The global mode, which counts CPUs through /dev/perfctr.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -14,16 +14,16 @@
 #define DEVICE		"/dev/perfctr"
 #define MIN_INTERVAL	10000		/* microseconds */
 
-/* What a CPU counts, as the program gave it. */
+/* The control of a CPU, as the program passed it. */
 struct gperfctr_cpu {
 	struct gperfctr_cpu_control control;
 	struct gperfctr_cpu *next;
 };
 
-/* What changes; the handle itself is constant for most calls. */
+/* State that changes. Most calls take a const handle. */
 struct gperfctr_state {
 	struct gperfctr_cpu *cpus;
-	unsigned int interval_ms;	/* that the CPUs are programmed with */
+	unsigned int interval_ms;	/* of all programmed CPUs */
 };
 
 struct gperfctr {
@@ -71,7 +71,7 @@ EXPORT void gperfctr_close(struct gperfctr *global)
 	free(global);
 }
 
-/* The element of a CPU, or where it would be. */
+/* Returns the link to the CPU's element, or to where it would be. */
 static struct gperfctr_cpu **find(struct gperfctr_state *state, unsigned int cpu)
 {
 	struct gperfctr_cpu **at = &state->cpus;
@@ -81,7 +81,10 @@ static struct gperfctr_cpu **find(struct gperfctr_state *state, unsigned int cpu
 	return at;
 }
 
-/* Counters that interrupt have nobody to interrupt. */
+/*
+ * Programs a CPU. Counters that interrupt are refused, because no thread would
+ * get the signal.
+ */
 static int program(const struct gperfctr *global,
 		   const struct gperfctr_cpu_control *control,
 		   unsigned int interval_ms)
@@ -99,7 +102,7 @@ static int program(const struct gperfctr *global,
 
 	if (control->cpu_control.nrictrs)
 		return -EPERM;
-	/* the kernel takes this number for all CPUs */
+	/* the kernel takes this number to mean all CPUs */
 	if (control->cpu == VPMC_ALL_CPUS)
 		return -EINVAL;
 	if (control->cpu_control.tsc_on && !control->cpu_control.nractrs)
@@ -167,7 +170,7 @@ EXPORT int gperfctr_read(const struct gperfctr *global,
 	return 0;
 }
 
-/* Counters that are not there, or were taken away, are stopped. */
+/* If there are no counters, or they were taken away, they count as stopped. */
 EXPORT int gperfctr_stop(const struct gperfctr *global)
 {
 	int err;
@@ -178,7 +181,10 @@ EXPORT int gperfctr_stop(const struct gperfctr *global)
 	return perfctr_result(err == -ENODATA ? 0 : err);
 }
 
-/* vpmc has the interval with what a CPU counts. */
+/*
+ * In vpmc the interval is part of a CPU's control, so all CPUs are programmed
+ * again.
+ */
 static int set_interval(const struct gperfctr *global, unsigned int interval_ms)
 {
 	struct gperfctr_cpu *cpu;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * What perfctr tells of the processor and its CPUs.
+ * Describes the processor and its CPUs.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -18,7 +18,7 @@
 #define ONLINE		"/sys/devices/system/cpu/online"
 #define MAX_CPU		8191
 
-/* Family and model as CPUID leaf 1 has them together. */
+/* Joins family and model from the parts in CPUID leaf 1. */
 static void processor(unsigned int *family, unsigned int *model)
 {
 	unsigned int a = 0, b, c, d;
@@ -33,10 +33,10 @@ static void processor(unsigned int *family, unsigned int *model)
 }
 
 /*
- * Programs choose their events by the type. A processor that came after perfctr is
- * reported as the Atom: it counts the architectural events, and CPUID shows how many
- * counters it has. AMD's later families have the events of family 10h that programs
- * use.
+ * Programs choose their events by the type. A processor that is newer than
+ * perfctr gets the Atom's type, for which programs use the architectural events
+ * and take the number of counters from CPUID. Later AMD families have those
+ * events of family 10h that programs use.
  */
 static unsigned int cpu_type(enum vpmc_kind kind)
 {
@@ -55,7 +55,7 @@ static unsigned int cpu_type(enum vpmc_kind kind)
 	return PERFCTR_X86_INTEL_ATOM;
 }
 
-/* Whether the type's name is not the processor's own. */
+/* Returns true if the processor is newer than the type that it gets. */
 bool perfctr_is_later(unsigned int type)
 {
 	unsigned int family, model;
@@ -108,7 +108,10 @@ EXPORT int perfctr_get_info(struct perfctr_info *info)
 	return result;
 }
 
-/* All counters that CPUID leaf 0AH tells of, programmable and fixed ones. */
+/*
+ * Returns how many counters CPUID leaf 0AH reports, programmable and fixed
+ * ones.
+ */
 static unsigned int architectural_counters(void)
 {
 	unsigned int a, b, c, d;
@@ -118,7 +121,7 @@ static unsigned int architectural_counters(void)
 	return (a >> 8 & 0xff) + ((a & 0xff) > 1 ? d & 0x1f : 0);
 }
 
-/* By the type, which may be that of another machine. */
+/* The type decides, because @info may describe another machine. */
 EXPORT unsigned int perfctr_info_nrctrs(const struct perfctr_info *info)
 {
 	switch (info->cpu_type) {
@@ -157,7 +160,7 @@ EXPORT unsigned int perfctr_info_nrctrs(const struct perfctr_info *info)
 
 static char brand[49];
 
-/* The processor's own name, without blanks around it. */
+/* Reads the processor's own name, without the blanks around it. */
 static void read_brand(void)
 {
 	unsigned int words[12] = { 0 };
@@ -214,7 +217,10 @@ EXPORT const char *perfctr_info_cpu_name(const struct perfctr_info *info)
 	return names[info->cpu_type];
 }
 
-/* Calls @add for each CPU of a list like "0-3,8"; false: it is no such list. */
+/*
+ * Calls @add for each CPU of a list like "0-3,8". Returns false if the list is
+ * malformed.
+ */
 static bool walk_cpus(const char *list, void (*add)(void *arg, unsigned int cpu),
 		      void *arg)
 {
@@ -257,7 +263,7 @@ static void add_bit(void *arg, unsigned int cpu)
 	mask->mask[cpu / 32] |= 1U << cpu % 32;
 }
 
-/* In one piece of memory, for free(). */
+/* Allocates all in one piece, so that free() of it is enough. */
 static struct perfctr_cpus_info *make_cpus_info(const char *online)
 {
 	struct perfctr_cpus_info *info;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the library's files share. Nothing of this is exported.
+ * Declarations that the library's files share. None of them is exported.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -25,8 +25,9 @@
 #define SELECT_UMASK(select)	((select) >> 8 & 0xff)
 
 /*
- * A handle. @last is what it has programmed, if @known: the kernel keeps neither
- * tsc_on, nor what an event select has beside the event that is counted.
+ * A handle. If @known is set, @last is what the handle programmed last. It is
+ * needed because the kernel does not keep tsc_on, nor the unused bits of an
+ * event select.
  */
 struct vperfctr {
 	struct vpmc *v;
@@ -41,28 +42,34 @@ struct rvperfctr {
 
 /* control.c: all return 0 or a negative error number */
 
-/* Whether it stops the counters, as an empty control does. */
+/* Returns true if the control stops the counters, as an empty one does. */
 bool perfctr_is_stop(const struct vperfctr_control *control);
 
-/* From perfctr's structure to the kernel's. @fd tells what processor this is. */
+/*
+ * Translates perfctr's structure to the kernel's. @fd is asked for the kind of
+ * processor.
+ */
 int perfctr_to_vpmc(int fd, const struct vperfctr_control *control,
 		    struct vpmc_control *set);
 
-/* And back, as far as the kernel knows what was given. */
+/* Translates back. The kernel does not know everything that was passed. */
 int perfctr_from_vpmc(const struct vpmc_control *set,
 		      struct vperfctr_control *control);
 
-/* Whether both program the same counters. */
+/* Returns true if both program the same counters. */
 bool perfctr_same_set(const struct vpmc_control *a, const struct vpmc_control *b);
 
-/* raw.c: by a descriptor; all return 0 or a negative error number */
+/* raw.c: takes a descriptor; all return 0 or a negative error number */
 
 int perfctr_request(int fd, unsigned long request, void *arg);
 int perfctr_stop_fd(int fd);
 int perfctr_read_fd(int fd, struct vpmc_read *sums);
 int perfctr_get_set(int fd, struct vpmc_control *set);
 
-/* As a call of perfctr's returns it: -1 with errno for a negative error number. */
+/*
+ * Turns a negative error number into -1 and errno, as perfctr's calls return
+ * it.
+ */
 static inline int perfctr_result(int err)
 {
 	if (err >= 0)
@@ -73,7 +80,9 @@ static inline int perfctr_result(int err)
 
 /* info.c */
 
-/* Whether @info is about a processor that perfctr did not know. */
+/*
+ * Returns true if the type is that of a processor that is newer than perfctr.
+ */
 bool perfctr_is_later(unsigned int cpu_type);
 
 #endif /* PERFCTR_INTERNAL_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * In place of libvpmc's table.c, where there is no libpfm4: for 32-bit programs
- * (make PFM=no). There are no names of events then.
+ * Replaces libvpmc's table.c without libpfm4, for 32-bit programs (make
+ * PFM=no). There are no names of events then.
  *
  * Copyright (C) 2026 vpmc developers
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * perfctr's printed forms, which scripts parse.
+ * Prints structures in perfctr's form, which scripts parse.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -8,7 +8,7 @@
 
 #include "internal.h"
 
-/* Tabs behind a name bring the values into the fourth column of eight. */
+/* Tabs after a name align the values at this column. */
 #define NAME_WIDTH	24
 
 static void print_name(const char *name)
@@ -80,7 +80,7 @@ static void print_counter(const struct perfctr_cpu_control *control,
 			  unsigned int i)
 {
 	print_element("pmc_map", i);
-	/* a fixed counter's number is easier to read in hexadecimal */
+	/* hexadecimal is easier to read for the number of a fixed counter */
 	printf(control->pmc_map[i] < PERFCTR_X86_MAX_COUNTERS ? "%u\n" : "0x%08X\n",
 	       control->pmc_map[i]);
 	print_element("evntsel", i);

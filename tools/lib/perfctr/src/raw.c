@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Counters by a descriptor, which may have come from another process, and whose
+ * Counters through a descriptor. It may come from another process, and its
  * thread may have ended.
  *
  * Copyright (C) 2026 vpmc developers
@@ -27,7 +27,7 @@ int perfctr_read_fd(int fd, struct vpmc_read *sums)
 	return perfctr_request(fd, VPMC_IOC_READ, sums);
 }
 
-/* A set that was never programmed is stopped. */
+/* Stops the set. One that was never programmed counts as stopped. */
 int perfctr_stop_fd(int fd)
 {
 	int err = perfctr_request(fd, VPMC_IOC_STOP, NULL);
@@ -35,7 +35,10 @@ int perfctr_stop_fd(int fd)
 	return err == -ENODATA ? 0 : err;
 }
 
-/* The set that is programmed; as after a stop there is none in one that stands. */
+/*
+ * Reads the set that is programmed. A stopped one counts as none, as in
+ * perfctr.
+ */
 int perfctr_get_set(int fd, struct vpmc_control *set)
 {
 	struct vpmc_read sums;
@@ -59,8 +62,9 @@ static bool has_counters(int fd)
 }
 
 /*
- * perfctr creates exclusively. Without counters its descriptor is good for
- * perfctr_info() and the like alone, and so is ours.
+ * perfctr fails if the thread has counters already. Without counters its
+ * descriptor serves only perfctr_info() and similar calls. This one is the
+ * same.
  */
 EXPORT int _vperfctr_open(int creat)
 {
@@ -87,7 +91,7 @@ EXPORT int _vperfctr_control(int fd, const struct vperfctr_control *control)
 	err = perfctr_to_vpmc(fd, control, &set);
 	if (!err)
 		err = perfctr_request(fd, VPMC_IOC_CONTROL, &set);
-	/* what perfctr refuses leaves the counters stopped */
+	/* in perfctr a refused control leaves the counters stopped */
 	if (err)
 		perfctr_stop_fd(fd);
 	return perfctr_result(err);
@@ -121,7 +125,10 @@ EXPORT int _vperfctr_read_sum(int fd, struct perfctr_sum_ctrs *sum)
 	return 0;
 }
 
-/* One line on standard error for each failure, as perfctr's library prints them. */
+/*
+ * Prints one line on standard error for each failure, as perfctr's library
+ * does.
+ */
 EXPORT int _perfctr_abi_check_fd(int fd, unsigned int user_abi_version)
 {
 	struct vpmc_info info = { .size = sizeof(info) };
@@ -132,7 +139,7 @@ EXPORT int _perfctr_abi_check_fd(int fd, unsigned int user_abi_version)
 		perror("perfctr_abi_check");
 		return -1;
 	}
-	/* both major numbers have to agree */
+	/* both major numbers must agree */
 	if ((user_abi_version ^ PERFCTR_ABI_VERSION) & 0xff00ff00) {
 		fprintf(stderr,
 			"Error: perfctr ABI major version mismatch: driver ABI 0x%08X, user ABI 0x%08X\n",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The calling thread's counters, and those of another thread, by a handle.
+ * The calling thread's counters, and those of another thread, through a handle.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -10,13 +10,13 @@
 
 #include "internal.h"
 
-/* perfctr's calls take what they change as const. */
+/* perfctr's calls declare handles const that they change. */
 static struct vperfctr *changed(const struct vperfctr *self)
 {
 	return (struct vperfctr *)self;
 }
 
-/* Creates counters, exclusively, or finds those that there are. */
+/* Creates counters, and fails if there are some; or opens those that exist. */
 static int open_self(struct vpmc **v, bool create)
 {
 	int err;
@@ -63,7 +63,9 @@ EXPORT void vperfctr_close(struct vperfctr *self)
 	free(self);
 }
 
-/* The descriptor, or -1 with errno set: in the child of a fork(). */
+/*
+ * Returns the descriptor. In the child of a fork(), returns -1 and sets errno.
+ */
 static int fd_of(const struct vperfctr *self)
 {
 	int fd = vpmc_fd(self->v);
@@ -88,7 +90,7 @@ EXPORT struct perfctr_cpus_info *vperfctr_cpus_info(const struct vperfctr *self)
 	return fd < 0 ? NULL : perfctr_cpus_info(fd);
 }
 
-/* Whether what this handle has programmed last left the run time out. */
+/* Returns true if this handle's last control left out run time. */
 static bool without_tsc(const struct vperfctr *self)
 {
 	return self->known && !self->last.cpu_control.tsc_on;
@@ -125,8 +127,8 @@ EXPORT unsigned long long vperfctr_read_pmc(const struct vperfctr *self,
 }
 
 /*
- * The control by this handle, if it is still what is programmed: with all that the
- * kernel does not keep.
+ * Returns the control of this handle if it is still programmed. It has the
+ * fields that the kernel does not keep.
  */
 static int read_control(const struct vperfctr *self, int fd,
 			struct vperfctr_control *control)
@@ -179,7 +181,7 @@ EXPORT int vperfctr_control(const struct vperfctr *self,
 	if (perfctr_is_stop(control))
 		return vperfctr_stop(self);
 	err = perfctr_to_vpmc(fd, control, &set);
-	/* run time that was not wanted is not continued */
+	/* run time that was not counted is not continued */
 	if (!err && without_tsc(self))
 		set.flags &= ~VPMC_CONTROL_PRESERVE;
 	if (!err)
@@ -220,8 +222,9 @@ EXPORT int vperfctr_is_running(const struct vperfctr *self)
 }
 
 /*
- * EPERM: no overflow has stopped the counters. The request comes last, and its
- * result is returned as it is: what follows it is counted in the next period.
+ * Fails with EPERM if no overflow has stopped the counters. The request comes
+ * last and its result is returned as it is, because what follows is counted in
+ * the next period.
  */
 EXPORT int vperfctr_iresume(const struct vperfctr *self)
 {
@@ -237,7 +240,7 @@ EXPORT int vperfctr_iresume(const struct vperfctr *self)
 	return ioctl(vpmc_fd(self->v), VPMC_IOC_RESUME, 0);
 }
 
-/* As often as one likes. */
+/* May be called more than once. */
 EXPORT int vperfctr_unlink(const struct vperfctr *self)
 {
 	int fd = fd_of(self), err;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * libperfctr: what perfctr 2.6 did, point by point.
+ * Tests each point of perfctr 2.6's interface in libperfctr.
  *
  * Copyright (C) 2026 vpmc developers
  *
- * PERFCTR_TYPE in the environment: the cpu_type that this processor has to have. With
- * 0 there are no counters, and the tests that need some are left out.
+ * PERFCTR_TYPE in the environment is the cpu_type that this processor must
+ * have. With 0 there are no counters, and tests that need some are skipped.
  */
 #define LIBPERFCTR_OLD_NAMES
 #include <libperfctr.h>
@@ -44,7 +44,7 @@ static void one_counter(struct vperfctr_control *control)
 	control->cpu_control.evntsel[0] = INSTRUCTIONS;
 }
 
-/* The same on PMC 0 and 1. */
+/* The same counter on PMC 0 and on PMC 1. */
 static void two_counters(struct vperfctr_control *control)
 {
 	one_counter(control);
@@ -127,7 +127,9 @@ TEST_F(self, counts_exactly)
 	EXPECT_LT(few, vperfctr_read_tsc(self->self));
 }
 
-/* A counter that is preserved is ahead of another one by what it had. */
+/*
+ * A preserved counter differs from another one by what it had counted before.
+ */
 TEST_F(self, preserve)
 {
 	struct perfctr_sum_ctrs before, after;
@@ -150,7 +152,7 @@ TEST_F(self, preserve)
 	EXPECT_LT(before.tsc, after.tsc);
 }
 
-/* Run time goes on over controls, unless it is switched off. */
+/* Run time continues after a new control, unless tsc_on is off. */
 TEST_F(self, run_time)
 {
 	unsigned long long first;
@@ -186,7 +188,7 @@ TEST_F(self, stop)
 	ASSERT_EQ(0, vperfctr_control(self->self, &self->control));
 	EXPECT_EQ(1, vperfctr_is_running(self->self));
 	work(TURNS);
-	/* an empty control is a stop */
+	/* an empty control stops the counters */
 	memset(&control, 0, sizeof(control));
 	ASSERT_EQ(0, vperfctr_control(self->self, &control));
 	EXPECT_EQ(0, vperfctr_is_running(self->self));
@@ -213,7 +215,7 @@ TEST_F(self, read_state)
 	EXPECT_EQ(0, memcmp(&control, &self->control, sizeof(control)));
 }
 
-/* Only mode and enable bits of the select mean anything. */
+/* Only mode and enable bits of a fixed counter's select have a meaning. */
 TEST_F(self, fixed_counters)
 {
 	struct perfctr_cpu_control *cpu = &self->control.cpu_control;
@@ -236,12 +238,15 @@ TEST_F(self, fixed_counters)
 		EXPECT_LT(INSTRUCTIONS_OF(TURNS), after.pmc[1] - before.pmc[1]);
 		EXPECT_EQ(selects[i], read.cpu_control.evntsel[1]);
 		EXPECT_EQ(FIXED, read.cpu_control.pmc_map[1]);
-		/* by a descriptor an event that means nothing is none */
+		/*
+		 * through a descriptor, an event without a meaning reads as
+		 * none
+		 */
 		ASSERT_EQ(0, _vperfctr_read_control(fd, &read));
 		EXPECT_EQ(i == 1 ? selects[1] : selects[0], read.cpu_control.evntsel[1]);
 	}
 	close(fd);
-	/* cycles, and those of the reference clock */
+	/* cycles, and cycles of the reference clock */
 	cpu->pmc_map[0] = FIXED + 1;
 	cpu->evntsel[0] = 0x410000;
 	cpu->pmc_map[1] = FIXED + 2;
@@ -267,7 +272,7 @@ static void expect_refused(struct __test_metadata *_metadata,
 	errno = 0;
 	EXPECT_EQ(-1, vperfctr_control(self, bad));
 	EXPECT_EQ(error, errno);
-	/* the old set stands, and its sums */
+	/* the old set is stopped and keeps its sums */
 	EXPECT_EQ(0, vperfctr_is_running(self));
 	vperfctr_read_ctrs(self, &one);
 	work(TURNS);
@@ -370,11 +375,11 @@ TEST_F(self, overflow)
 	EXPECT_EQ(2, mask);
 	EXPECT_EQ(0, wrong);
 	EXPECT_EQ(runs[0], runs[1]);
-	/* what the handler executes after it has resumed is counted, too */
+	/* what the handler executes after vperfctr_iresume() is counted, too */
 	EXPECT_EQ(INSTRUCTIONS_OF(TURNS) / 10000, runs[0]);
 }
 
-/* Without run time nothing is running while an overflow has stopped the set. */
+/* If run time is not counted, an overflow leaves nothing running. */
 static volatile int seen_running = -1;
 
 static void look(int sig)
@@ -396,7 +401,7 @@ TEST_F(self, overflow_without_run_time)
 	ASSERT_EQ(0, vperfctr_control(self->self, &self->control));
 	work(TURNS);
 	EXPECT_EQ(0, seen_running);
-	/* still stopped by it: a descriptor tells the control */
+	/* the overflow still stops it, and a descriptor reads the control */
 	fd = _vperfctr_open(0);
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, _vperfctr_read_control(fd, &read));
@@ -465,7 +470,7 @@ static void count_and_exec(int sock, const struct vperfctr_control *control)
 	_exit(99);
 }
 
-/* What a program that is executed counts, as perfex does it. */
+/* Returns what an executed program counts, measured in the way of perfex. */
 static unsigned long long count_program(struct __test_metadata *_metadata,
 					unsigned int flags)
 {
@@ -488,7 +493,7 @@ static unsigned long long count_program(struct __test_metadata *_metadata,
 	EXPECT_EQ(0, _vperfctr_read_control(fd, &read));
 	EXPECT_EQ(1, read.cpu_control.nractrs);
 	EXPECT_EQ(INSTRUCTIONS, read.cpu_control.evntsel[0]);
-	/* nobody is there to be programmed */
+	/* the thread has ended, so it cannot be programmed */
 	EXPECT_EQ(-1, _vperfctr_control(fd, &control));
 	EXPECT_EQ(ESRCH, errno);
 	EXPECT_EQ(0, perfctr_abi_check_fd(fd));
@@ -512,13 +517,13 @@ TEST(descriptor_of_a_thread_that_has_ended)
 	EXPECT_LT(before_exec + 1000, whole);
 }
 
-/* What a child and its parent tell each other. */
+/* Memory that a child and its parent share. */
 static volatile struct {
 	int end;
 	unsigned int turns;
 } *shared;
 
-/* Until the child has executed the loop once more from its begin on. */
+/* Waits until the child has executed one whole loop. */
 static void wait_for_child(void)
 {
 	unsigned int turns = shared->turns;
@@ -695,7 +700,7 @@ TEST(global_mode)
 	ASSERT_EQ(0, gperfctr_start(self, 0));
 	EXPECT_EQ(-1, gperfctr_control(self, &control));
 	EXPECT_EQ(EBUSY, errno);
-	/* On CPU 0 or on another one, this reads what CPU 0 does. */
+	/* This reads CPU 0's state from any CPU. */
 	ASSERT_EQ(0, gperfctr_read(self, &state));
 	EXPECT_EQ(control.cpu_control.evntsel[0], state.cpu_control.evntsel[0]);
 	EXPECT_LT(0, state.sum.tsc);
@@ -746,7 +751,7 @@ TEST(events)
 	ASSERT_NE(NULL, event);
 	EXPECT_EQ(0xc0, event->evntsel);
 	EXPECT_LT(0, strlen(event->description));
-	/* a unit mask of several values has their names */
+	/* a unit mask with several values has a name for each */
 	ASSERT_NE(NULL, masked);
 	EXPECT_NE(NULL, strchr(masked->unit_mask->values[1].description, ':'));
 	EXPECT_NE(masked->unit_mask->values[0].value, masked->unit_mask->values[1].value);

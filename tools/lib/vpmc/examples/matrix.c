@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* A matrix by rows and by columns, as two regions: what the caches make of it. */
+/*
+ * Reads a matrix by rows and by columns, as two regions, to show the cache
+ * misses.
+ */
 #include <err.h>
 #include <stdio.h>
 #include <vpmc.h>
@@ -23,7 +26,7 @@ static void by_columns(void)
 			matrix[i][k]++;
 }
 
-/* The least of some passes: an interrupt evicts what is being read. */
+/* Returns the least of some passes, because interrupts evict cache lines. */
 static unsigned long long least(struct vpmc_region *region, int event)
 {
 	return vpmc_region_stats(region, event, VPMC_INCLUSIVE)->min;
@@ -49,7 +52,7 @@ int main(void)
 	}
 	if (vpmc_region_get(regions, "rows", &rows) || vpmc_region_get(regions, "columns", &columns))
 		errx(1, "no regions");
-	by_rows();	/* the kernel clears each page when it comes */
+	by_rows();	/* the kernel clears each page at its first access */
 	for (int pass = 0; pass < PASSES; pass++) {
 		vpmc_begin(rows);
 		by_rows();

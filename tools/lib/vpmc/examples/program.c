@@ -2,8 +2,8 @@
 /*
  * usage: program EVENTS COMMAND [ARGUMENT]...
  *
- * Counts COMMAND, with all its threads and children, from its first instruction in
- * user mode to the last one.
+ * Counts COMMAND in user mode, with all its threads and children, from its first
+ * instruction to its last one.
  */
 #include <err.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ int main(int argc, char **argv)
 		err(1, "pipe, or fork");
 	if (!pid) {
 		close(go[1]);
-		if (read(go[0], &byte, 1) != 1)	/* until it is programmed */
+		if (read(go[0], &byte, 1) != 1)	/* wait until it is programmed */
 			_exit(1);
 		close(go[0]);
 		execvp(argv[2], argv + 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* C++: what a scope executes, by an object that lives as long. */
+/* C++: counts a scope, with an object that lives as long as the scope. */
 #include <cstdio>
 #include <stdexcept>
 #include <vpmc.h>

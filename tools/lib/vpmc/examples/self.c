@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Counts what a loop of a million turns executes, in the thread that runs it. */
+/* Counts what a loop of a million iterations executes in this thread. */
 #include <err.h>
 #include <stdio.h>
 #include <vpmc.h>
@@ -18,7 +18,7 @@ int main(void)
 		errx(1, "%s", error.text);
 	vpmc_read(v, before, 2, NULL);	/* no system call, here and below */
 	for (i = 0; i < 1000000; i++)
-		__asm__ __volatile__("");	/* the work */
+		__asm__ __volatile__("");	/* the code that is counted */
 	vpmc_read(v, after, 2, NULL);
 	printf("%llu instructions, %llu branches\n",
 	       (unsigned long long)(after[0] - before[0]),

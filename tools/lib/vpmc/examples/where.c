@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Where a program spends its instructions: a record each 100,000 of them. */
+/*
+ * Shows where a program spends its instructions, with one record per 100,000.
+ */
 #include <err.h>
 #include <stdio.h>
 #include <vpmc.h>
@@ -45,7 +47,7 @@ int main(void)
 	for (i = 0; i < n; i++) {
 		uint64_t ip = vpmc_ring_record(ring, i)->ip;
 
-		/* both fit into 64 bytes */
+		/* Both functions fit into 64 bytes. */
 		if (ip >= (uint64_t)little && ip < (uint64_t)little + 64)
 			of_little++;
 		else if (ip >= (uint64_t)much && ip < (uint64_t)much + 64)

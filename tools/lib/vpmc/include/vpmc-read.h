@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading a thread's own virtual performance counters in user space.
+ * Reads a thread's own virtual performance counters in user space.
  *
  * Copyright (C) 2026 vpmc developers
  *
  * Copy this file, or include it after installing <linux/vpmc.h>. It needs
- * nothing else, and makes no system call but in vpmc_read_bounded().
+ * nothing else. Only vpmc_read_bounded() makes a system call.
  *
- * RDPMC raises SIGSEGV where it is forbidden (the file "rdpmc" in
- * /sys/bus/event_source/devices/cpu is 0): look whether the page's caps have
- * VPMC_CAP_RDPMC after CONTROL and before the first read.
+ * RDPMC raises SIGSEGV if it is forbidden. It is forbidden if the file "rdpmc"
+ * in /sys/bus/event_source/devices/cpu contains 0. So after CONTROL and before
+ * the first read, check that the page's caps have VPMC_CAP_RDPMC.
  */
 #ifndef VPMC_READ_H
 #define VPMC_READ_H
@@ -23,7 +23,7 @@
 #error "vpmc-read.h: RDPMC is an x86 instruction"
 #endif
 
-/* For the compiler alone: see the description of struct vpmc_page. */
+/* A compiler barrier is enough. See the description of struct vpmc_page. */
 #define vpmc_barrier()	__asm__ __volatile__("" : : : "memory")
 
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 8
@@ -33,7 +33,7 @@
 #endif
 
 #ifdef __x86_64__
-/* The halves come zero-extended: one shift and one OR make them a number. */
+/* RDPMC zero-extends both halves, so one shift and one OR join them. */
 static inline uint64_t vpmc_rdpmc(uint32_t index)
 {
 	uint64_t value;
@@ -69,7 +69,7 @@ static inline uint64_t vpmc_rdtsc(void)
 }
 #endif
 
-/* One counter, while the set runs. */
+/* Reads one counter. The set must run. */
 static inline __attribute__((__always_inline__)) uint64_t
 vpmc_count(const struct vpmc_page *page, const struct vpmc_slot *slot)
 {
@@ -78,8 +78,8 @@ vpmc_count(const struct vpmc_page *page, const struct vpmc_slot *slot)
 
 /**
  * vpmc_read_n() - Read the first @n counters and the run time as one snapshot
- * @page:	The calling thread's own page. Not another thread's.
- * @n:		At most @page->nr_counters; best a constant: the compiler then
+ * @page:	The calling thread's own page. Another thread's does not work.
+ * @n:		At most @page->nr_counters. If it is a constant, the compiler
  *		unrolls the loop.
  * @count:	Receives @n 64-bit counts.
  * @ticks:	Receives the thread's run time in TSC ticks; may be NULL.
@@ -111,7 +111,7 @@ vpmc_read_n(const struct vpmc_page *page, unsigned int n, uint64_t *count,
 }
 
 /**
- * vpmc_read_page() - Read all counters, however many, and the run time
+ * vpmc_read_page() - Read all counters and the run time, for any set
  * @page:	The calling thread's own page.
  * @count:	Receives @page->nr_counters 64-bit counts. Give it room for
  *		VPMC_MAX_COUNTERS, unless only this thread can program its set:
@@ -121,7 +121,10 @@ vpmc_read_n(const struct vpmc_page *page, unsigned int n, uint64_t *count,
 static inline void vpmc_read_page(const struct vpmc_page *page,
 				  uint64_t *count, uint64_t *ticks)
 {
-	/* From the last one to the first: in bytes, for the loop and the index. */
+	/*
+	 * @at goes from the last counter to the first, in bytes. It is both the
+	 * loop variable and the index.
+	 */
 	uint64_t generation;
 	uintptr_t at;
 
@@ -150,10 +153,10 @@ static inline void vpmc_read_page(const struct vpmc_page *page,
 }
 
 /**
- * vpmc_read_ticks() - Read the run time alone, of a set of any size
+ * vpmc_read_ticks() - Read only the run time, of a set of any size
  * @page:	The calling thread's own page.
  *
- * Return: TSC ticks in which the thread ran and its set counted.
+ * Return: TSC ticks during which the thread ran and its set counted.
  */
 static inline uint64_t vpmc_read_ticks(const struct vpmc_page *page)
 {
@@ -214,16 +217,16 @@ static inline void vpmc_read_8(const struct vpmc_page *page, uint64_t count[8],
 }
 
 /*
- * How often vpmc_try_read() tries. Two disturbed tries in a row are rare:
- * within these few instructions the thread must have lost the CPU, or a counter
- * must have come to the end of its range. A debugger that steps through the
- * loop takes the CPU away at each instruction, and no read would ever be
- * undisturbed.
+ * Number of tries of vpmc_try_read(). A try is disturbed only if the thread
+ * loses the CPU within these few instructions, or if a counter reaches the end
+ * of its range. So two disturbed tries in a row are rare. But a debugger that
+ * steps through the loop takes the CPU away at each instruction. Without a
+ * limit the read would never end.
  */
 #define VPMC_READ_TRIES	16
 
 /**
- * vpmc_try_read() - Read all counters and the run time, in so many tries
+ * vpmc_try_read() - Read all counters and the run time, in a few tries
  * @page:	The calling thread's own page.
  * @nr:		Number of elements of @count.
  * @count:	Receives the 64-bit counts, as many as the set has; anything on
@@ -231,7 +234,7 @@ static inline void vpmc_read_8(const struct vpmc_page *page, uint64_t count[8],
  * @ticks:	Receives the thread's run time in TSC ticks; may be NULL.
  *
  * Return: The number of counters in the set; or -ENOSPC: it is more than @nr;
- * -EAGAIN: none of VPMC_READ_TRIES reads was undisturbed.
+ * -EAGAIN: all of VPMC_READ_TRIES reads were disturbed.
  */
 static inline int vpmc_try_read(const struct vpmc_page *page, unsigned int nr,
 				uint64_t *count, uint64_t *ticks)
@@ -264,7 +267,7 @@ static inline int vpmc_try_read(const struct vpmc_page *page, unsigned int nr,
 }
 
 /**
- * vpmc_read_bounded() - Read all counters and the run time, under a debugger too
+ * vpmc_read_bounded() - Read all counters and the run time, even in a debugger
  * @page:	The calling thread's own page.
  * @fd:		A descriptor of the same counters.
  * @nr:		Number of elements of @count.
@@ -272,11 +275,11 @@ static inline int vpmc_try_read(const struct vpmc_page *page, unsigned int nr,
  *		error.
  * @ticks:	Receives the thread's run time in TSC ticks; may be NULL.
  *
- * After VPMC_READ_TRIES disturbed tries the kernel is asked, by VPMC_IOC_READ: a
- * system call is one step of a debugger.
+ * After VPMC_READ_TRIES disturbed tries it calls VPMC_IOC_READ. A debugger steps
+ * over a system call at once, so that read is not disturbed.
  *
  * Return: The number of counters in the set; or -ENOSPC: it is more than @nr;
- * another negative error number: what VPMC_IOC_READ gave.
+ * or another negative error number from VPMC_IOC_READ.
  */
 static inline int vpmc_read_bounded(const struct vpmc_page *page, int fd,
 				    unsigned int nr, uint64_t *count,
@@ -302,7 +305,7 @@ static inline int vpmc_read_bounded(const struct vpmc_page *page, int fd,
 }
 
 /**
- * vpmc_page_ns() - From TSC ticks to nanoseconds
+ * vpmc_page_ns() - Convert TSC ticks to nanoseconds
  * @page:	Any page whose caps have VPMC_CAP_TIME.
  * @ticks:	The ticks.
  *

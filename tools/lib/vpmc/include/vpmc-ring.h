@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading the records of a thread's overflows, in any one thread of its process.
+ * Reads the records of a thread's overflows. Only one thread of its process may
+ * read them at a time.
  *
  * Copyright (C) 2026 vpmc developers
  *
  * Copy this file, or include it after installing <linux/vpmc.h>. It makes no
- * system call: mapping the ring and VPMC_IOC_CONSUME are the caller's.
+ * system call. The caller maps the ring and calls VPMC_IOC_CONSUME.
  */
 #ifndef VPMC_RING_H
 #define VPMC_RING_H
@@ -15,10 +16,10 @@
 #include <linux/vpmc.h>
 
 /**
- * vpmc_ring_unread() - How many records are there to be read
+ * vpmc_ring_unread() - How many records can be read
  * @ring:	The ring, as it is mapped.
  *
- * They are complete, and stay as they are until they are consumed.
+ * They are complete, and do not change until they are consumed.
  *
  * Return: Their number, at most @ring->nr_records.
  */
@@ -29,11 +30,11 @@ static inline uint32_t vpmc_ring_unread(const struct vpmc_ring *ring)
 }
 
 /**
- * vpmc_ring_record() - The oldest record that was not consumed, or a later one
+ * vpmc_ring_record() - One of the records that can be read
  * @ring:	The ring.
- * @i:		Below what vpmc_ring_unread() said.
+ * @i:		0 for the oldest one; less than vpmc_ring_unread() returned.
  *
- * Return: The record, read-only, and there until VPMC_IOC_CONSUME gives it back.
+ * Return: The record. It is read-only, and valid until VPMC_IOC_CONSUME.
  */
 static inline const struct vpmc_record *
 vpmc_ring_record(const struct vpmc_ring *ring, uint32_t i)
@@ -46,7 +47,7 @@ vpmc_ring_record(const struct vpmc_ring *ring, uint32_t i)
 }
 
 /**
- * vpmc_ring_lost() - How many records found no place, because it was full
+ * vpmc_ring_lost() - How many records were lost because the ring was full
  * @ring:	The ring.
  *
  * Return: Their number since CONTROL made the ring.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * libvpmc: statistics of many values, in memory that does not grow.
+ * libvpmc: statistics of many values, in a fixed amount of memory.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -14,8 +14,9 @@ extern "C" {
 #endif
 
 /*
- * Values up to 31 have a bucket each. Each power of two above has 32 buckets of
- * equal width: the middle of a bucket is at most 1/64 of a value away from it.
+ * Each value up to 31 has its own bucket. Each power of two above has 32
+ * buckets of equal width. So a value is at most 1/64 away from the middle of
+ * its bucket.
  */
 #define VPMC_STATS_SUB		32
 #define VPMC_STATS_BUCKETS	(60 * VPMC_STATS_SUB)
@@ -23,15 +24,15 @@ extern "C" {
 /**
  * struct vpmc_stats - Statistics of 64-bit values
  * @n:		How many values.
- * @min:	The least one; 0 without values.
- * @max:	The greatest one.
- * @sum:	All of them, modulo 2^64.
- * @first:	The first one, from which the others are measured.
+ * @min:	The least value; 0 without values.
+ * @max:	The greatest value.
+ * @sum:	The sum of the values, modulo 2^64.
+ * @first:	The first value.
  * @offsets:	Sum of the differences from @first.
- * @squares:	Sum of the squares of these.
+ * @squares:	Sum of the squares of these differences.
  * @bucket:	How many values fell into each bucket, see vpmc_stats_low().
  *
- * All zeros is one without values.
+ * Statistics without values are all zeros.
  */
 struct vpmc_stats {
 	uint64_t n, min, max, sum, first;
@@ -55,7 +56,7 @@ void vpmc_stats_add(struct vpmc_stats *stats, uint64_t value);
 double vpmc_stats_mean(const struct vpmc_stats *stats);
 
 /**
- * vpmc_stats_deviation() - The standard deviation of all values, divided by n
+ * vpmc_stats_deviation() - The standard deviation, with n as the divisor
  * @stats:	The statistics.
  *
  * Return: The deviation, 0 if all values are equal or there are none.
@@ -63,13 +64,13 @@ double vpmc_stats_mean(const struct vpmc_stats *stats);
 double vpmc_stats_deviation(const struct vpmc_stats *stats);
 
 /**
- * vpmc_stats_quantile() - The value below or at which a part of all values are
+ * vpmc_stats_quantile() - The value that a part of all values do not exceed
  * @stats:	The statistics.
- * @part:	From 0 to 1; 0.5 gives the median, of an even number the lower one
- *		of the two in the middle.
+ * @part:	From 0 to 1. 0.5 gives the median, and of the two values in the
+ *		middle the lower one.
  *
- * Return: The quantile, wrong by at most 1/64 of itself and right up to 31; 0
- * without values.
+ * Return: The quantile; 0 without values. It is exact up to 31. Above, its error is
+ * at most 1/64 of it.
  */
 uint64_t vpmc_stats_quantile(const struct vpmc_stats *stats, double part);
 
@@ -77,8 +78,7 @@ uint64_t vpmc_stats_quantile(const struct vpmc_stats *stats, double part);
  * vpmc_stats_low() - Where a bucket begins
  * @i:		Its number, below VPMC_STATS_BUCKETS.
  *
- * Return: The least value that falls into it. The next bucket's is the least one
- * that does not.
+ * Return: The least value that falls into it.
  */
 uint64_t vpmc_stats_low(unsigned int i);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * libvpmc: every thread's own hardware performance counters.
+ * libvpmc: virtual performance counters of threads.
  *
  * Copyright (C) 2026 vpmc developers
  *
@@ -8,15 +8,14 @@
  * which come with this header, read a page and a ring inline. vpmc-region.h,
  * vpmc-harness.h and vpmc-stats.h count parts of a program.
  *
- * All calls but those that return a pointer, a text or nothing return 0 or more,
- * or a negative error number. They define all their out-parameters on every
- * return. They print only what VPMC_REPORT asks for, and install no signal handler.
- * errno has no meaning after them. A struct vpmc_error that a call takes may be NULL.
+ * Calls that return an int return 0 or more, or a negative error number. They set
+ * all their out-parameters on every return. They print only what VPMC_REPORT asks
+ * for, and install no signal handler. errno has no meaning after them. A pointer
+ * to struct vpmc_error may be NULL.
  *
- * A handle may be used by several threads at once, but for the calls that change
- * it: while vpmc_program(), vpmc_program_raw(), vpmc_map_ring() or vpmc_close()
- * lasts no other call may use the same handle. Two handles on one thread's
- * counters do not disturb each other.
+ * Several threads may use a handle at once. But during vpmc_program(),
+ * vpmc_program_raw(), vpmc_map_ring() and vpmc_close() no other call may use the
+ * same handle. Two handles on one thread's counters do not disturb each other.
  *
  * After fork() the child has no counters. A handle on a thread of the parent's
  * process returns -ESRCH in the child, and its page and ring read as zeros. A
@@ -39,11 +38,11 @@
 extern "C" {
 #endif
 
-/* A thread's counters, as this process holds them. */
+/* A handle on a thread's counters. */
 struct vpmc;
 
 /**
- * enum vpmc_why - Reasons of the library's own
+ * enum vpmc_why - Reasons that only the library gives
  * @VPMC_WHY_SYNTAX:		The event list is not written as vpmc(7) says.
  * @VPMC_WHY_EMPTY:		The list, or one element of it, is empty.
  * @VPMC_WHY_UNKNOWN:		No event of this processor has that name.
@@ -63,7 +62,7 @@ struct vpmc;
  *				error number.
  * @VPMC_WHY_UMASK:		The event counts nothing without a unit mask.
  *
- * They continue enum vpmc_reason, and are used where that one is.
+ * Wherever the library has an enum vpmc_reason, it may have one of these instead.
  */
 enum vpmc_why {
 	VPMC_WHY_SYNTAX			= 0x1000,
@@ -85,26 +84,26 @@ enum vpmc_why {
 	VPMC_WHY_UMASK			= 0x1010,
 };
 
-/* How many near names a struct vpmc_error has at most, and their length. */
+/* Maximum number of similar names in a struct vpmc_error, and their length. */
 #define VPMC_SIMILAR	3
 #define VPMC_NAME_SIZE	64
 
 /**
  * struct vpmc_error - What went wrong, for programs and for people
- * @errnum:	Error number, positive; 0: nothing went wrong.
+ * @errnum:	Positive error number; 0: nothing went wrong.
  * @reason:	enum vpmc_reason or enum vpmc_why; VPMC_REASON_NONE with @errnum 0.
  * @event:	Number of the event in the list or array that was passed, counted
- *		from 0; -1: none in particular.
- * @position:	Where in the text of the list it is, in bytes from its beginning;
- *		-1: there is no text.
+ *		from 0; -1: no single event is wrong.
+ * @position:	Where the error is in the text of the list, in bytes from its
+ *		beginning; -1: there is no text.
  * @nr_similar:	How many elements of @similar are used.
  * @reserved:	Zero.
- * @what:	What was wrong: the event as written, or what was to be done.
- * @why:	Why, in a few words.
+ * @what:	What was wrong: the event as written, or the action that failed.
+ * @why:	Why it was wrong, in a few words.
  * @remedy:	What helps; empty if nothing does.
  * @text:	The finished sentence, "WHAT: WHY; REMEDY".
- * @similar:	Names that come near an unknown one, the nearest first; @remedy
- *		has them, too.
+ * @similar:	Names that are similar to an unknown one, the nearest first. @remedy
+ *		contains them, too.
  *
  * All strings end with a NUL and have no newline.
  */
@@ -124,22 +123,22 @@ struct vpmc_error {
 
 /* struct vpmc_event.flags */
 #define VPMC_EVENT_OPTIONAL	(1U << 0)  /* '?': may be left out */
-#define VPMC_EVENT_LEFT_OUT	(1U << 1)  /* was left out: @reason tells why */
+#define VPMC_EVENT_LEFT_OUT	(1U << 1)  /* was left out, for @reason */
 #define VPMC_EVENT_PORTABLE	(1U << 2)  /* one of the seven portable names */
 #define VPMC_EVENT_RAW		(1U << 3)  /* written as a number */
-#define VPMC_EVENT_PRESERVE	(1U << 4)  /* go on from the sum at this place */
+#define VPMC_EVENT_PRESERVE	(1U << 4)  /* go on from the sum of this element */
 
 /**
  * struct vpmc_event - One event of a list
  * @text:	As written in the list, without surrounding blanks.
- * @name:	The same without a counter and '?'; of a name of libpfm4's with the
- *		table in front and all unit masks and attributes.
- * @select:	What CONTROL gets as struct vpmc_counter.evtsel.
- * @index:	The counter that is asked for, by its RDPMC index, or VPMC_ANY.
+ * @name:	The same without a counter and '?'. For one of libpfm4's names, the
+ *		table comes first, and all unit masks and attributes follow.
+ * @select:	The event select for struct vpmc_counter.evtsel.
+ * @index:	RDPMC index of the counter that the list asks for, or VPMC_ANY.
  * @flags:	VPMC_EVENT_* bits. PRESERVE may be set by the caller.
  * @period:	The caller may set a period before vpmc_program(); 0: none.
  * @reason:	Why it was left out: enum vpmc_reason or enum vpmc_why.
- * @element:	After vpmc_program(): its element among the counts; -1: left out.
+ * @element:	After vpmc_program(): index of its count; -1: it was left out.
  * @counter:	After vpmc_program(): RDPMC index of the counter that counts it.
  * @position:	Where in the text of the list it begins, in bytes.
  * @reserved:	Zero.
@@ -165,16 +164,16 @@ struct vpmc_event {
 
 /**
  * struct vpmc_event_info - One event or unit mask from vpmc_list_events()
- * @name:	What can be written in a list, for instance
+ * @name:	The name as it can be written in a list, for instance
  *		"INST_RETIRED:ANY_P".
  * @event:	The event's name alone.
  * @umask:	The unit mask's name alone, or NULL.
  * @description: What it counts.
  * @table:	libpfm4's name of the table; NULL for portable names.
  * @flags:	VPMC_INFO_* bits.
- * @reason:	0 if the library can encode it; else enum vpmc_reason or enum
+ * @reason:	0 if the library can encode it; otherwise enum vpmc_reason or enum
  *		vpmc_why, for instance VPMC_REASON_EXTRA_MSR.
- * @select:	The event select, for user mode; 0 with a reason.
+ * @select:	The event select, for user mode; 0 if there is a reason.
  *
  * The strings are valid until the callback returns.
  */
@@ -189,11 +188,11 @@ struct vpmc_event_info {
 	uint64_t select;
 };
 
-/* Flags of vpmc_open() and its like. */
+/* Flags of vpmc_open() and vpmc_open_thread(). */
 #define VPMC_OPEN_EXISTING	(1U << 0)  /* attach none: -ENOENT if there are none */
-#define VPMC_OPEN_READ		(1U << 1)  /* the same, and for reading alone */
+#define VPMC_OPEN_READ		(1U << 1)  /* the same, and only for reading */
 
-/* What vpmc_wait() has seen. */
+/* Bits that vpmc_wait() reports. */
 #define VPMC_WAIT_OVERFLOW	(1U << 0)  /* overflow, or enough records in the ring */
 #define VPMC_WAIT_END		(1U << 1)  /* the thread has ended, or the set was detached */
 #define VPMC_WAIT_REVOKED	(1U << 2)  /* the administrator has taken the PMU */
@@ -224,7 +223,7 @@ int vpmc_open(struct vpmc **v, unsigned int flags, struct vpmc_error *error);
 /**
  * vpmc_open_thread() - Open the counters of any thread
  * @v:		Receives the handle; NULL on error.
- * @tid:	Thread id; that of a process stands for its first thread.
+ * @tid:	Thread id. A process id stands for the first thread of the process.
  * @flags:	As for vpmc_open().
  * @error:	Receives what went wrong; may be NULL.
  *
@@ -232,8 +231,8 @@ int vpmc_open(struct vpmc **v, unsigned int flags, struct vpmc_error *error);
  * vpmc_read() also reads the counts of another thread, by a system call.
  *
  * Return: As vpmc_open(), and -ESRCH: there is no such thread, or it is exiting;
- * -EACCES, -EPERM: the caller may not debug it; -EOPNOTSUPP: a thread of the
- * kernel.
+ * -EACCES, -EPERM: the caller may not debug it; -EOPNOTSUPP: it is a thread of
+ * the kernel.
  */
 int vpmc_open_thread(struct vpmc **v, pid_t tid, unsigned int flags,
 		     struct vpmc_error *error);
@@ -242,19 +241,19 @@ int vpmc_open_thread(struct vpmc **v, pid_t tid, unsigned int flags,
  * vpmc_open_fd() - Open the counters that a descriptor refers to
  * @v:		Receives the handle; NULL on error.
  * @fd:		A descriptor of a file "perfctr", inherited or passed. The handle
- *		has a copy of its own; @fd remains the caller's.
+ *		keeps a copy. @fd still belongs to the caller.
  * @error:	Receives what went wrong; may be NULL.
  *
- * What may be done with the counters was decided when the file was opened.
+ * The permissions are those with which the file was opened.
  *
- * Return: 0, or -EBADF; -ENOTTY: not such a file; -ENOENT: there were no
+ * Return: 0, or -EBADF; -ENOTTY: it is another kind of file; -ENOENT: there were no
  * counters when it was opened; -EMFILE, -ENOMEM.
  */
 int vpmc_open_fd(struct vpmc **v, int fd, struct vpmc_error *error);
 
 /**
- * vpmc_close() - Give a handle back
- * @v:		The handle; NULL is nothing to do.
+ * vpmc_close() - Close a handle
+ * @v:		The handle. NULL does nothing.
  *
  * The counters continue. The page and the ring of this handle are unmapped, and
  * must not be read any more.
@@ -265,20 +264,20 @@ void vpmc_close(struct vpmc *v);
  * vpmc_fd() - The descriptor of a handle
  * @v:		The handle.
  *
- * To wait for it together with others, by poll(), or to pass it on. It remains
- * the handle's.
+ * Callers may poll() it together with others, or pass it on. It belongs to the
+ * handle, so do not close it.
  *
  * Return: The descriptor, or -ESRCH in a child after fork().
  */
 int vpmc_fd(const struct vpmc *v);
 
 /**
- * vpmc_page() - The page of a handle, to read it inline
+ * vpmc_page() - The page of a handle, for inline reads
  * @v:		The handle.
  *
- * vpmc_read_n() and the like of vpmc-read.h take it, in the owner thread alone,
- * and where the page's caps have VPMC_CAP_RDPMC. The page stays mapped until
- * vpmc_close(); in a child after fork() it is full of zeros.
+ * The functions of vpmc-read.h take it. Only the owner thread may call them, and
+ * only if the page's caps have VPMC_CAP_RDPMC. The page stays mapped until
+ * vpmc_close(). In a child after fork() it reads as zeros.
  *
  * Return: The page, or NULL for a thread of another process.
  */
@@ -294,22 +293,22 @@ int vpmc_get_info(struct vpmc_info *info);
 
 /**
  * vpmc_table() - libpfm4's table of this processor's events
- * @description: Receives what libpfm4 calls the processor, or NULL; may be NULL.
+ * @description: Receives libpfm4's name of the processor, or NULL; may be NULL.
  *
- * The variable LIBPFM_FORCE_PMU in the environment, if it is set before the first
- * call that names an event, chooses another one.
+ * The environment variable LIBPFM_FORCE_PMU chooses another table. It must be set
+ * before the first call that names an event.
  *
  * Return: Its name, for instance "skl"; NULL if there is none.
  */
 const char *vpmc_table(const char **description);
 
 /**
- * vpmc_check() - Is counting possible here?
+ * vpmc_check() - Check whether counting is possible here
  * @error:	Receives why not, and what helps; may be NULL.
  *
- * The call creates a thread, which programs a stopped set. So the kernel itself
- * answers, with all its rules, and the caller's counters do not change. During the
- * call, and up to a second longer, the PMU belongs to vpmc.
+ * The call creates a thread, which programs a stopped set. So the kernel applies
+ * all its rules, and the caller's counters do not change. During the call, and up
+ * to a second longer, the PMU belongs to vpmc.
  *
  * Return: 0: instructions in user mode can be counted; or the error that
  * vpmc_open() or vpmc_program() gave.
@@ -317,36 +316,37 @@ const char *vpmc_table(const char **description);
 int vpmc_check(struct vpmc_error *error);
 
 /**
- * vpmc_parse_events() - From a text to event selects
+ * vpmc_parse_events() - Parse a list of events
  * @list:	The events, separated by commas, as vpmc(7) describes them.
- * @events:	Receives an array; vpmc_free_events() gives it back. NULL on error.
+ * @events:	Receives an array, which vpmc_free_events() frees. NULL on error.
  * @nr:		Receives its number of elements, at least 1; 0 on error.
  * @error:	Receives which event is wrong and why; may be NULL.
  *
- * The kernel is asked only for the kind of the processor. vpmc_program() shows what
- * the kernel permits. Events with '?' that this processor does not have
- * are in the array with VPMC_EVENT_LEFT_OUT and a reason.
+ * This call asks the kernel only for the kind of the processor. What the kernel
+ * permits is known after vpmc_program(). Events with '?' that this processor does
+ * not have are in the array with VPMC_EVENT_LEFT_OUT and a reason.
  *
- * A list may be longer than what fits: programs take as many of its elements at
- * once as there are counters.
+ * A list may have more events than there are counters. A program can then count
+ * parts of it in turn.
  *
- * Return: 0, or -EINVAL: not well written, empty, doubled or in conflict;
- * -ENOENT: no such event; -EOPNOTSUPP: one that vpmc cannot count; -ENOMEM.
+ * Return: 0, or -EINVAL: an event has wrong syntax, is empty, is doubled, or
+ * conflicts with another one; -ENOENT: there is no such event; -EOPNOTSUPP: vpmc
+ * cannot count an event; -ENOMEM.
  */
 int vpmc_parse_events(const char *list, struct vpmc_event **events,
 		      unsigned int *nr, struct vpmc_error *error);
 
 /**
- * vpmc_free_events() - Give an array of events back
- * @events:	From vpmc_parse_events(); NULL is nothing to do.
+ * vpmc_free_events() - Free an array of events
+ * @events:	From vpmc_parse_events(). NULL does nothing.
  */
 void vpmc_free_events(struct vpmc_event *events);
 
 /**
  * vpmc_list_events() - List all events of this processor
- * @tell:	Is called for each; ends the list by returning other than 0. It
+ * @tell:	Called for each event. The list ends when it does not return 0. It
  *		may use the library.
- * @arg:	Is passed to @tell.
+ * @arg:	First argument of @tell.
  *
  * The portable names come first, then each event of libpfm4's table, followed by
  * its unit masks.
@@ -359,27 +359,27 @@ int vpmc_list_events(int (*tell)(void *arg, const struct vpmc_event_info *info),
 /**
  * vpmc_program() - Program a set of events
  * @v:		The handle.
- * @events:	The events, a part of what vpmc_parse_events() gave or made by
- *		hand; NULL: run time, switches and migrations alone.
+ * @events:	The events, which may be a part of what vpmc_parse_events() returned,
+ *		or made by hand. NULL counts only run time, switches and migrations.
  * @nr:		Number of @events.
  * @flags:	VPMC_CONTROL_* bits of <linux/vpmc.h>.
  * @error:	Receives what was refused, and why; may be NULL.
  *
- * The whole set is programmed, and started unless VPMC_CONTROL_STOPPED is set; or
- * nothing is changed. Optional events that the kernel refuses because the
- * processor does not have them are left out. Afterwards @element and @counter of
- * each event tell where its count is.
+ * The call programs the whole set, and starts it unless VPMC_CONTROL_STOPPED is
+ * set. On error it changes nothing. It leaves out optional events that the kernel
+ * refuses because the processor does not have them. Afterwards @element and
+ * @counter of each event tell where its count is.
  *
- * Return: The number of counters in the set, or what CONTROL answers, see
- * vpmc(7): -EINVAL, -ENOSPC, -EOPNOTSUPP, -EACCES, -ENODEV, -EBUSY, -EEXIST,
- * -ENOMEM, -ESRCH, -EBADF.
+ * Return: The number of counters in the set, or an error of CONTROL, see vpmc(7):
+ * -EINVAL, -ENOSPC, -EOPNOTSUPP, -EACCES, -ENODEV, -EBUSY, -EEXIST, -ENOMEM,
+ * -ESRCH, -EBADF.
  */
 int vpmc_program(struct vpmc *v, struct vpmc_event *events, unsigned int nr,
 		 unsigned int flags, struct vpmc_error *error);
 
 /**
- * vpmc_fill_control() - Make the kernel's structure of events
- * @events:	The events; those left out are passed over.
+ * vpmc_fill_control() - Fill in the kernel's structure from events
+ * @events:	The events. Those that are left out are skipped.
  * @nr:		Number of @events, at most VPMC_MAX_COUNTERS of them not left out.
  * @flags:	VPMC_CONTROL_* bits.
  * @control:	Receives the structure; zeros on error.
@@ -392,7 +392,7 @@ int vpmc_fill_control(const struct vpmc_event *events, unsigned int nr,
 		      unsigned int flags, struct vpmc_control *control);
 
 /**
- * vpmc_program_raw() - Program a set as the kernel's structure has it
+ * vpmc_program_raw() - Program a set from the kernel's structure
  * @v:		The handle.
  * @control:	The structure; @size may be 0 for all of it. @bad_counter and
  *		@reason are set.
@@ -404,7 +404,7 @@ int vpmc_program_raw(struct vpmc *v, struct vpmc_control *control,
 		     struct vpmc_error *error);
 
 /**
- * vpmc_get_control() - What is programmed
+ * vpmc_get_control() - Read back what is programmed
  * @v:		The handle.
  * @control:	Receives what VPMC_IOC_READ_CONTROL says; zeros on error.
  *
@@ -417,12 +417,12 @@ int vpmc_get_control(const struct vpmc *v, struct vpmc_control *control);
  * @v:		The handle.
  *
  * Return: 0, or -ENODATA: nothing is programmed, or it was revoked; -ESRCH: the
- * thread has ended, or the set was detached; -EBADF: opened for reading alone.
+ * thread has ended, or the set was detached; -EBADF: opened only for reading.
  */
 int vpmc_start(struct vpmc *v);
 
 /**
- * vpmc_stop() - Stop a set; its sums stand
+ * vpmc_stop() - Stop a set and keep its sums
  * @v:		The handle.
  *
  * Return: As vpmc_start().
@@ -432,8 +432,8 @@ int vpmc_stop(struct vpmc *v);
 /**
  * vpmc_clear() - Set sums to zero
  * @v:		The handle.
- * @mask:	Bit n: element n of the set; 0: all of them, and the run time,
- *		switches and migrations.
+ * @mask:	Bit n stands for element n of the set. 0 clears all of them, the run
+ *		time, the switches and the migrations.
  *
  * Return: As vpmc_start(), and -EINVAL: the set has no such element.
  */
@@ -453,7 +453,7 @@ int vpmc_resume(struct vpmc *v);
  * vpmc_unlink() - Detach the counters from their thread permanently
  * @v:		The handle. Its sums can still be read.
  *
- * Return: 0, or -ESRCH: they are detached; -EBADF: opened for reading alone.
+ * Return: 0, or -ESRCH: they are detached; -EBADF: opened only for reading.
  */
 int vpmc_unlink(struct vpmc *v);
 
@@ -466,10 +466,10 @@ int vpmc_unlink(struct vpmc *v);
  * @ticks:	Receives the run time while counting, in TSC ticks; 0 on error.
  *		May be NULL.
  *
- * All values belong to one moment. In the thread that owns the counters this
- * takes no system call; in any other one, and where RDPMC is forbidden, it is
- * VPMC_IOC_READ. May be called by a signal handler. In a child of vfork() it is
- * forbidden, as every other call.
+ * All values are of the same moment. The thread that owns the counters needs no
+ * system call. Other threads use VPMC_IOC_READ, and so does the owner if RDPMC is
+ * forbidden. A signal handler may call this. A child of vfork() must not, as it
+ * must not call the library at all.
  *
  * Return: The number of counters in the set; or -ENOSPC: they are more than @nr;
  * -ESRCH in a child after fork().
@@ -479,11 +479,11 @@ int vpmc_read(const struct vpmc *v, uint64_t *count, unsigned int nr,
 
 /**
  * vpmc_read_sums() - Read a set, or a family of sets, by a system call
- * @v:		The handle, of any thread, also one that has ended.
- * @flags:	0: this set alone; VPMC_READ_LIVING and VPMC_READ_FINISHED add its
- *		descendants', of a set that is inherited.
- * @sums:	Receives all of it, nanoseconds, state and numbers of descendants
- *		too; zeros on error.
+ * @v:		The handle. Its thread may have ended.
+ * @flags:	0: only this set. VPMC_READ_LIVING and VPMC_READ_FINISHED add the
+ *		sums of the descendants that inherited it.
+ * @sums:	Receives the sums, nanoseconds, state and numbers of descendants;
+ *		zeros on error.
  *
  * Return: 0, or -ESRCH in a child after fork(); -EINVAL: unknown flags.
  */
@@ -493,8 +493,8 @@ int vpmc_read_sums(const struct vpmc *v, unsigned int flags,
 /**
  * vpmc_wait() - Wait for an overflow or for the end
  * @v:		The handle.
- * @milliseconds: How long at most, 0 for not at all.
- * @seen:	Receives VPMC_WAIT_* bits; 0 when the time is over, and on error.
+ * @milliseconds: Longest time to wait; 0: do not wait.
+ * @seen:	Receives VPMC_WAIT_* bits; 0 after the time and on error.
  *
  * Return: 0; or -EINTR: a signal came; -EINVAL: a negative time; -ESRCH in a
  * child after fork().
@@ -507,7 +507,7 @@ int vpmc_wait(const struct vpmc *v, int milliseconds, unsigned int *seen);
  * @ring:	Receives the ring; NULL on error.
  *
  * vpmc_ring_unread() and vpmc_ring_record() of vpmc-ring.h read it. It stays
- * mapped until the next vpmc_map_ring(), or vpmc_close().
+ * mapped until the next vpmc_map_ring() or vpmc_close().
  *
  * Return: 0, or -ENODATA: the set has no ring; -EPERM: not of this process;
  * -ESRCH: it was detached; -ENOMEM.
@@ -515,7 +515,7 @@ int vpmc_wait(const struct vpmc *v, int milliseconds, unsigned int *seen);
 int vpmc_map_ring(struct vpmc *v, const struct vpmc_ring **ring);
 
 /**
- * vpmc_consume() - Give the oldest records of a ring back
+ * vpmc_consume() - Release the oldest records of a ring
  * @v:		The handle.
  * @nr:		How many have been read.
  *
@@ -524,7 +524,7 @@ int vpmc_map_ring(struct vpmc *v, const struct vpmc_ring **ring);
 int vpmc_consume(struct vpmc *v, uint32_t nr);
 
 /**
- * vpmc_ticks_to_ns() - From TSC ticks to nanoseconds
+ * vpmc_ticks_to_ns() - Convert TSC ticks to nanoseconds
  * @v:		The handle.
  * @ticks:	The ticks.
  * @ns:		Receives the nanoseconds; 0 on error.
@@ -534,7 +534,9 @@ int vpmc_consume(struct vpmc *v, uint32_t nr);
  */
 int vpmc_ticks_to_ns(const struct vpmc *v, uint64_t ticks, uint64_t *ns);
 
-/* The counters of processors, which count whoever runs there: /dev/perfctr. */
+/*
+ * Counters of processors (/dev/perfctr). They count all threads that run there.
+ */
 struct vpmc_cpus;
 
 /**
@@ -548,7 +550,7 @@ struct vpmc_cpus;
 int vpmc_cpus_open(struct vpmc_cpus **cpus, struct vpmc_error *error);
 
 /**
- * vpmc_cpus_close() - Close a handle; what it has programmed ends
+ * vpmc_cpus_close() - Close a handle and end what it has programmed
  * @cpus:	The handle, or NULL.
  */
 void vpmc_cpus_close(struct vpmc_cpus *cpus);
@@ -557,15 +559,15 @@ void vpmc_cpus_close(struct vpmc_cpus *cpus);
  * vpmc_cpus_program() - Program the set of one processor or of all
  * @cpus:	The handle.
  * @cpu:	Its number, or VPMC_ALL_CPUS.
- * @events:	The events, as for vpmc_program(); NULL: none any more.
+ * @events:	The events, as for vpmc_program(). NULL ends the set.
  * @nr:		Number of @events.
  * @flags:	VPMC_GLOBAL_* bits of <linux/vpmc.h>.
- * @interval_ms: As there: 0, or milliseconds between samples.
+ * @interval_ms: Milliseconds between samples, or 0, as in <linux/vpmc.h>.
  * @error:	Receives what was refused, and why; may be NULL.
  *
  * @element of each event tells afterwards which sum is its count.
  *
- * Return: The number of counters in the set, or what CONTROL answers.
+ * Return: The number of counters in the set, or an error of CONTROL.
  */
 int vpmc_cpus_program(struct vpmc_cpus *cpus, unsigned int cpu,
 		      struct vpmc_event *events, unsigned int nr,
@@ -601,11 +603,11 @@ int vpmc_cpus_clear(struct vpmc_cpus *cpus);
  * vpmc_cpus_read() - Read what processors have counted
  * @cpus:	The handle.
  * @first:	Number of the first processor.
- * @cpu:	Receives an element for each number from @first on.
+ * @cpu:	Receives one element for each processor number from @first.
  * @nr:		Number of elements in @cpu.
  *
- * Return: How many elements were filled, or -EINVAL: there is no such number, or
- * @nr is 0.
+ * Return: The number of elements filled in, or -EINVAL: there is no such
+ * processor, or @nr is 0.
  */
 int vpmc_cpus_read(const struct vpmc_cpus *cpus, unsigned int first,
 		   struct vpmc_global_cpu *cpu, unsigned int nr);
@@ -619,7 +621,7 @@ int vpmc_cpus_read(const struct vpmc_cpus *cpus, unsigned int first,
 const char *vpmc_reason_name(unsigned int reason);
 
 /**
- * vpmc_reason_text() - A reason in words
+ * vpmc_reason_text() - The text of a reason
  * @reason:	enum vpmc_reason or enum vpmc_why.
  *
  * Return: A clause without a full stop.
@@ -635,7 +637,7 @@ const char *vpmc_reason_text(unsigned int reason);
 const char *vpmc_reason_help(unsigned int reason);
 
 /**
- * vpmc_holder_text() - Who holds the PMU, in words
+ * vpmc_holder_text() - The text of a holder of the PMU
  * @holder:	VPMC_HOLDER_*, of struct vpmc_info.
  *
  * Return: A clause without a full stop.
@@ -651,10 +653,10 @@ const char *vpmc_holder_text(unsigned int holder);
 const char *vpmc_holder_help(unsigned int holder);
 
 /**
- * vpmc_state_text() - The state of a set, in a word or two
+ * vpmc_state_text() - The name of a set's state
  * @state:	enum vpmc_state.
  *
- * Return: For instance "running", as read() of the file tells it.
+ * Return: For instance "running". read() of the file gives the same name.
  */
 const char *vpmc_state_text(unsigned int state);
 

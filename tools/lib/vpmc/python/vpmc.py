@@ -1,21 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """libvpmc from Python: a thread's counters, its regions, and the harness.
 
-One file over ctypes; libvpmc.so.0 has to be where the dynamic linker looks, or
-VPMC_LIBRARY names it. What counts runs in C: Python's own cost is in no sample of
-the harness. Names are those of C, without "vpmc_".
+The module is one file over ctypes. It loads libvpmc.so.0, or the library that VPMC_LIBRARY names. The harness runs the code from C, so its samples do not contain Python's own cost. Names are those of C, without "vpmc_".
 
     import vpmc
 
-    with vpmc.Regions("instructions,branches") as regions:
-        rows = regions.region("rows")
-        with rows:
-            work()
-        print(rows.stats(0).mean, rows.count())
+    with vpmc.Regions("instructions,branches") as regions:         rows = regions.region("rows")         with rows:             work()         print(rows.stats(0).mean, rows.count())
 
-    vectors = regions.harness(ctypes.CDLL("./code.so").function, 1000)
-    vectors.csv(sys.stdout)
-"""
+    vectors = regions.harness(ctypes.CDLL("./code.so").function, 1000)     vectors.csv(sys.stdout)"""
 
 import ctypes
 import os
@@ -30,7 +22,7 @@ REPORT_TEXT, REPORT_JSON = 0, 1
 
 
 class Error(OSError):
-    """errno, and the library's sentence"""
+    """An error of the library, with its errno and text"""
 
 
 class _Error(ctypes.Structure):
@@ -119,7 +111,7 @@ def report(fd=1, form=REPORT_TEXT):
 
 
 class Counters:
-    """The calling thread's counters: list names the events."""
+    """The calling thread's counters. events is a list, as vpmc(7) describes it."""
 
     def __init__(self, events):
         error, self._v, array, nr = _Error(), c_void_p(), POINTER(_Event)(), c_uint()
@@ -137,7 +129,7 @@ class Counters:
         self._count, self._ticks = (c_uint64 * max(self.nr, 1))(), c_uint64()
 
     def read(self):
-        """(counts, run time in ticks) of one moment"""
+        """Returns (counts, run time in ticks), all of the same moment."""
         _check(_read(self._v, self._count, self.nr, byref(self._ticks)), "read")
         return list(self._count)[:self.nr], self._ticks.value
 
@@ -147,7 +139,7 @@ class Counters:
 
 
 class Stats:
-    """What n values were, at this moment"""
+    """Statistics of n values, copied at this moment"""
 
     def __init__(self, pointer):
         self.n, self.min, self.max, self.sum = (getattr(pointer.contents, name) for name in ("n", "min", "max", "sum"))
@@ -157,7 +149,7 @@ class Stats:
 
 
 class Region:
-    """Begins and ends by "with", or by begin() and end(). Python's own cost is in it."""
+    """A region, for "with" or begin() and end(). Its values contain Python's own cost."""
 
     def __init__(self, pointer, name):
         self._region, self.name = pointer, name
@@ -185,14 +177,14 @@ class Region:
         return _region_dirty(self._region, event, which)
 
     def count(self):
-        """(calls, dirty, unfinished)"""
+        """Returns (calls, dirty, unfinished)."""
         calls = _Calls()
         _region_count(self._region, byref(calls))
         return calls.calls, calls.dirty, calls.unfinished
 
 
 class Vectors:
-    """Of n runs: a list for each event and at last the run time, raw and corrected"""
+    """The values of n runs, raw and corrected: a list for each event, then the run time"""
 
     def __init__(self, n, vectors, raw, corrected, dirty):
         parts = range(vectors.nr + 1)
@@ -203,7 +195,7 @@ class Vectors:
         self.dirty = memoryview(dirty).cast("B")
 
     def csv(self, file, names=None):
-        """A line for each run, as statistical languages read it"""
+        """Writes a line of comma-separated values for each run."""
         names = names or [f"counter{i}" for i in range(self.nr)]
         file.write(",".join(["run", *names, "ticks", "dirty"]) + "\n")
         for i in range(self.n):
@@ -211,7 +203,7 @@ class Vectors:
 
 
 def _buffer(given, size, kind):
-    """(ctypes array over the caller's writable buffer, or over memory of our own)"""
+    """Returns a ctypes array over the caller's writable buffer, or over new memory."""
     if given is None:
         return (kind * size)()
     room = memoryview(given).nbytes // ctypes.sizeof(kind)
@@ -221,7 +213,7 @@ def _buffer(given, size, kind):
 
 
 class Regions:
-    """The calling thread's regions; events None: the set that it has"""
+    """The calling thread's regions. Without events they use the set that it has."""
 
     def __init__(self, events=None, flags=0):
         error, self._regions = _Error(), c_void_p()
@@ -245,7 +237,7 @@ class Regions:
         return Region(pointer, name)
 
     def cost(self, event):
-        """(inside, around): what begin and end count themselves"""
+        """Returns (inside, around), which begin and end count themselves."""
         inside, around = c_uint64(), c_uint64()
         _check(_regions_cost(self._regions, event, byref(inside), byref(around)), f"event {event}")
         return inside.value, around.value
@@ -259,8 +251,7 @@ class Regions:
     def harness(self, function, n, arg=None, flags=0, raw=None, corrected=None, dirty=None):
         """Calls function(i, arg) of a shared library n times, and counts each call.
 
-        raw and corrected: buffers for (events + 1) * n values of 64 bits, dirty: for n
-        bytes, such as array.array or numpy's; without them memory is allocated."""
+        raw and corrected are buffers for (events + 1) * n values of 64 bits. dirty is         one for n bytes. They may be from array.array or numpy. Without them, memory is         allocated."""
         size = (self._nr() + 1) * n
         raw, corrected = _buffer(raw, size, c_uint64), _buffer(corrected, size, c_uint64)
         dirty = _buffer(dirty, n, c_uint8)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Is counting possible here? A thread of its own asks the kernel.
+ * vpmc_check(): can this process count? A new thread tries it, so that the
+ * caller's counters are left alone.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -35,7 +36,7 @@ static int try_here(struct vpmc_error *error)
 	if (err >= 0)
 		vpmc_unlink(v);
 	vpmc_close(v);
-	/* inherited from the caller's set, which counts */
+	/* The thread inherited a set from its creator. That set counts. */
 	return err == -EEXIST || err > 0 ? 0 : err;
 }
 
@@ -54,7 +55,7 @@ EXPORT int vpmc_check(struct vpmc_error *error)
 	pthread_t thread;
 	int err;
 
-	/* the process' signals are for its own threads */
+	/* Signals to the process must be handled by its own threads. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = pthread_create(&thread, NULL, check_thread, &check);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * What begin and end of a region count themselves.
+ * Measures what begin and end of a region count themselves.
  *
  * Copyright (C) 2026 vpmc developers
  *
- * It is what empty regions count: the least of many that were not disturbed. While
- * it is measured the costs that are known already are taken out, as from any region.
+ * The cost is what empty regions count. It is the least value of many
+ * undisturbed samples. The costs that are known already are subtracted while
+ * the next one is measured, as from any region.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,7 +17,8 @@
 #define TRIES	10000
 
 /*
- * Only the instructions of a call lie between two marks, here and in nested().
+ * Here and in nested(), only the instructions of the calls lie between the
+ * marks.
  */
 static __attribute__((__noinline__)) void empty(struct vpmc_region *region)
 {

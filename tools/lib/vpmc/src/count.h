@@ -11,10 +11,12 @@
 
 #ifdef __x86_64__
 /*
- * All counters of a set that runs, from the last one to the first, to @count_[first_]
- * and on; @bytes_ of counts, at least one. That is vpmc_count() of each, but with the
- * sign and the sum from memory. No compiler finds the nine instructions without
- * saving registers, or moves the arguments of a function out of the way.
+ * Reads all counters of a running set, from the last one to the first. Stores
+ * the counts to @count_[@first_] and up. @bytes_ is the size of the counts, and
+ * at least that of one. The result is that of vpmc_count() for each counter,
+ * but sign and base are memory operands. The loop has nine instructions.
+ * Compilers add saved registers or copies of arguments to it, so it is written
+ * by hand.
  */
 #define count_all(page_, count_, first_, bytes_) do {			\
 	register const struct vpmc_page *at_page __asm__("r9") = (page_); \

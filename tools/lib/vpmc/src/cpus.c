@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The counters of processors, by /dev/perfctr.
+ * Programs and reads the counters of processors through /dev/perfctr.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -80,7 +80,7 @@ EXPORT void vpmc_cpus_close(struct vpmc_cpus *cpus)
 	errno = saved;
 }
 
-/* What CONTROL needs besides the events. */
+/* CONTROL's arguments other than the events. */
 struct request {
 	struct vpmc_cpus *cpus;
 	unsigned int cpu, flags, interval_ms;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * struct vpmc_error: from a reason to a sentence.
+ * Fills in struct vpmc_error from a reason.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -9,7 +9,9 @@
 
 #include "internal.h"
 
-/* Copies what fits, without newlines, which one line of output cannot have. */
+/*
+ * Copies what fits. Newlines become blanks, because the text must be one line.
+ */
 static void take(char *to, size_t size, const char *from)
 {
 	size_t i;
@@ -52,7 +54,7 @@ int vpmc_error_system(struct vpmc_error *error, int err, const char *what)
 
 	if (!error)
 		return err;
-	/* glibc's own strerror_r(), which never fails */
+	/* This is the GNU variant of strerror_r(). It never fails. */
 	return vpmc_error_set(error, err, VPMC_WHY_SYSTEM, what,
 			      strerror_r(-err, buffer, sizeof(buffer)), NULL);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Event lists: from a text to event selects.
+ * Parses event lists into event selects.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -13,24 +13,24 @@
 #include "internal.h"
 
 #define BIT(n)		(1ULL << (n))
-#define SELECT_OWNED	(BIT(20) | BIT(22))	/* INT, EN: the kernel's */
+#define SELECT_OWNED	(BIT(20) | BIT(22))	/* INT and EN, which the kernel sets */
 #define SELECT_EVENT	(0xffff | BIT(18) | BIT(23) | (0xffULL << 24))
 #define SELECT_AMD	(0xfULL << 32)		/* high bits of the event */
 
-/* What vpmc_parse_events() gives out is the array in here. */
+/* A list of events. vpmc_parse_events() returns its array @event. */
 struct list {
 	unsigned int nr;
 	struct vpmc_event event[];
 };
 
-/* One element of the list while it is looked at. */
+/* An element of the list that is being parsed. */
 struct element {
 	struct vpmc_event *event;
 	enum vpmc_kind kind;
 	const char *list;
 	char *body;		/* without '@' and '?' */
-	const char *wrong;	/* in @body, where it went wrong, or NULL */
-	char why[160];		/* in other words than the reason's, or "" */
+	const char *wrong;	/* where @body is wrong, or NULL */
+	char why[160];		/* replaces the reason's text; "" keeps it */
 };
 
 const char *vpmc_refused_attribute(uint64_t select, enum vpmc_kind kind)
@@ -63,7 +63,7 @@ static int wrong(struct element *e, int reason, const char *at, const char *why)
 	return reason;
 }
 
-/* "u", "k", "uk", "u:k": the modes, 0 if it is something else. */
+/* Parses the modes "u", "k", "uk" or "u:k". Returns 0 for anything else. */
 static uint64_t modes_of(const char *text)
 {
 	uint64_t modes = 0;
@@ -79,7 +79,9 @@ static uint64_t modes_of(const char *text)
 	return modes;
 }
 
-/* What follows a portable name or a number: nothing, or ':' and modes. */
+/*
+ * Parses what follows a portable name or a number: nothing, or ':' and modes.
+ */
 static int take_modes(struct element *e, const char *rest, uint64_t *modes)
 {
 	*modes = SELECT_USR;
@@ -108,7 +110,10 @@ static int portable_event(struct element *e, const struct vpmc_portable *p,
 	return 0;
 }
 
-/* Hexadecimal digits up to the end or a ':'; false if there are none or too many. */
+/*
+ * Parses hexadecimal digits up to the end or a ':'. Returns false if there are
+ * none or too many.
+ */
 static bool number_of(const char *text, uint64_t *value, const char **rest)
 {
 	size_t digits = strspn(text, "0123456789abcdefABCDEF");
@@ -120,7 +125,7 @@ static bool number_of(const char *text, uint64_t *value, const char **rest)
 	return true;
 }
 
-/* rUUEE: without modes, which are written behind it. */
+/* Encodes "rUUEE". The number must not contain modes. They follow it. */
 static int raw_event(struct element *e, uint64_t value, const char *rest)
 {
 	uint64_t modes;
@@ -136,7 +141,7 @@ static int raw_event(struct element *e, uint64_t value, const char *rest)
 	return 0;
 }
 
-/* 0xSELECT: its own modes, or those behind it. */
+/* Encodes "0xSELECT". The modes are in the number or follow it. */
 static int whole_select(struct element *e)
 {
 	uint64_t value, modes;
@@ -157,7 +162,7 @@ static int whole_select(struct element *e)
 	return 0;
 }
 
-/* libpfm4 writes both modes as ":u:k". */
+/* libpfm4 takes both modes only as ":u:k". */
 static char *with_both_modes(const char *body)
 {
 	char *copy = malloc(2 * strlen(body) + 1), *to = copy;
@@ -211,7 +216,7 @@ static int table_event(struct element *e)
 	return 0;
 }
 
-/* "@N", "@fixedN" */
+/* Parses "@N" or "@fixedN". */
 static int take_counter(struct element *e, const char *at)
 {
 	bool fixed = !strncmp(at + 1, "fixed", 5);
@@ -234,7 +239,7 @@ static bool is_printable(const char *text)
 	return true;
 }
 
-/* Takes the body apart and encodes it. */
+/* Splits the body into name, counter and '?', and encodes the name. */
 static int encode(struct element *e)
 {
 	const struct vpmc_portable *portable;
@@ -277,7 +282,7 @@ static int encode(struct element *e)
 	return table_event(e);
 }
 
-/* Reasons that say: this processor has not got it. */
+/* Returns true if the reason means that this processor lacks the event. */
 static bool is_missing(int reason)
 {
 	return reason == VPMC_WHY_UNKNOWN || reason == VPMC_WHY_NOT_PORTABLE ||
@@ -325,7 +330,7 @@ static int report(const struct element *e, int reason, unsigned int nr,
 	return err;
 }
 
-/* The text from @from to @to, without blanks around it. */
+/* Parses the text from @from to @to, without the blanks around it. */
 static int parse_element(struct element *e, const char *from, const char *to)
 {
 	struct vpmc_event *event = e->event;
@@ -354,7 +359,10 @@ static int parse_element(struct element *e, const char *from, const char *to)
 	return reason;
 }
 
-/* The number of an earlier event with which the last one cannot be, or -1. */
+/*
+ * Returns the number of an earlier event that conflicts with the last one, or
+ * -1.
+ */
 static int other(const struct list *list, int *reason)
 {
 	const struct vpmc_event *last = &list->event[list->nr - 1], *e;
@@ -375,7 +383,7 @@ static int other(const struct list *list, int *reason)
 	return -1;
 }
 
-/* The element up to @end, the next one in the list. */
+/* Adds the element that ends at @end to the list. */
 static int add_element(struct list *list, const char *text, const char *from,
 		       const char *end, enum vpmc_kind kind,
 		       struct vpmc_error *error)

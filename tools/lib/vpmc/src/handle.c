@@ -281,8 +281,8 @@ EXPORT int vpmc_open_thread(struct vpmc **v, pid_t tid, unsigned int flags,
 		return vpmc_error_set(error, -ESRCH, VPMC_WHY_NO_THREAD, what,
 				      NULL, NULL);
 	/*
-	 * A thread of this process is named relative to the process's own
-	 * directory.
+	 * The process's own directory has only its own threads. So an open that
+	 * succeeds here proves that the thread is local.
 	 */
 	snprintf(path, sizeof(path), "/proc/self/task/%d/perfctr", (int)tid);
 	fd = open(path, mode, 0666);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * start and stop of the harness, and the same that save all registers.
+ * Declares start and stop of the harness, each also in a variant that saves all
+ * registers.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -14,7 +15,7 @@ void vpmc_harness_stop(void);
 void vpmc_harness_start_saving(void);
 void vpmc_harness_stop_saving(void);
 
-/* Is there XSAVE, and does the kernel use it? Else there is FXSAVE. */
+/* Nonzero if XSAVE can be used. Otherwise FXSAVE saves the registers. */
 extern int vpmc_harness_xsave;
 
 #endif /* VPMC_HARNESS_PRIVATE_H */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * start and stop of the harness for code that cannot lose a register: all integer and
- * vector registers and the flags are as before.
+ * Variants of the harness's start and stop for code that cannot lose a
+ * register. They preserve all integer and vector registers and the flags.
  *
  * Copyright (C) 2026 vpmc developers
  */
 #ifdef __x86_64__
-/* x87, SSE, AVX, and AVX-512's three parts: they end at byte 2688 */
+/*
+ * XSAVE parts: x87, SSE, AVX and AVX-512's three parts. They end at byte 2688.
+ */
 #define PARTS	0xe7
 #define AREA	2752
 #define HEADER	512

@@ -64,10 +64,10 @@ static inline const void *thread_pointer(void)
 
 /**
  * vpmc_program_events() - Program events, without optional ones that are missing
- * @request:	Programs a set: 0, or a negative error number with bad_counter and
- *		reason set in @control.
- * @to:		Its first argument.
- * @events:	As in vpmc_program(), like all that follows.
+ * @request:	Programs a set. Returns 0, or a negative error number with
+ *		bad_counter and reason set in @control.
+ * @to:		First argument of @request.
+ * @events:	As in vpmc_program(), like all later arguments.
  */
 int vpmc_program_events(int (*request)(void *to, struct vpmc_control *control),
 			void *to, struct vpmc_event *events, unsigned int nr,
@@ -79,12 +79,12 @@ void vpmc_error_none(struct vpmc_error *error);
 
 /**
  * vpmc_error_set() - Fill in an error
- * @error:	May be NULL.
- * @err:	Negative error number; is returned.
- * @reason:	Its text and help are taken where @why and @remedy are NULL.
+ * @error:	The error to fill in, or NULL.
+ * @err:	Negative error number. The function returns it.
+ * @reason:	Its text and help replace @why and @remedy that are NULL.
  * @what:	What was wrong.
- * @why:	Or NULL.
- * @remedy:	Or NULL.
+ * @why:	Why it was wrong, or NULL.
+ * @remedy:	What helps, or NULL.
  */
 int vpmc_error_set(struct vpmc_error *error, int err, unsigned int reason,
 		   const char *what, const char *why, const char *remedy);
@@ -107,7 +107,7 @@ void vpmc_set_ring(struct vpmc *v, struct vpmc_ring *ring, size_t size);
 
 /* table.c: access to libpfm4 under a lock */
 
-/* event, or one unit mask of it */
+/* an event, or one unit mask of it */
 struct vpmc_umask {
 	const char *table;
 	const char *event;
@@ -120,12 +120,12 @@ void vpmc_table_lock(void);
 void vpmc_table_unlock(void);
 
 /**
- * vpmc_table_encode() - Encode a name of libpfm4's
+ * vpmc_table_encode() - Encode one of libpfm4's names
  * @name:	The name, with unit masks and attributes.
  * @select:	Receives the event select.
  * @full:	Receives a full name to be freed, or NULL.
  *
- * Return: 0, or VPMC_WHY_* or VPMC_REASON_*; -ENOMEM.
+ * Return: 0, a VPMC_WHY_* or VPMC_REASON_* value, or -ENOMEM.
  */
 int vpmc_table_encode(const char *name, uint64_t *select, char **full);
 

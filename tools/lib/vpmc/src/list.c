@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * All events of this processor, for people to choose from.
+ * Lists all events of this processor.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -9,7 +9,7 @@
 
 #include "internal.h"
 
-/* Whom to tell. */
+/* The caller's function, and its first argument. */
 struct listener {
 	int (*tell)(void *arg, const struct vpmc_event_info *info);
 	void *arg;

@@ -84,7 +84,7 @@ static int check_thread(const struct vpmc_regions *regions)
 		return -EPERM;
 	if (vpmc_fd(regions->v) < 0)
 		return -ESRCH;
-	/* A thread can have the thread pointer of one that has ended. */
+	/* A new thread may have the thread pointer of one that has ended. */
 	if (regions->owner != thread_pointer() ||
 	    regions->tid != (uint32_t)gettid())
 		return -EPERM;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The portable names: the only table of events of the library's own. libpfm4
- * answers them from perf's pseudo-PMUs, with numbers that are perf's.
+ * The portable names. This is the only table of events that the library has
+ * itself. libpfm4 knows these names too, but gives perf's own numbers for them.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -31,7 +31,7 @@ const struct vpmc_portable vpmc_portable[] = {
 const unsigned int vpmc_nr_portable =
 	sizeof(vpmc_portable) / sizeof(vpmc_portable[0]);
 
-/* What the processor calls itself. */
+/* Decides from the processor's vendor string. */
 static enum vpmc_kind vendor(void)
 {
 	unsigned int max, b, c, d;
@@ -43,8 +43,9 @@ static enum vpmc_kind vendor(void)
 }
 
 /*
- * The kernel knows best. Where it does not offer a PMU the table decides, which
- * may be forced, and then the processor.
+ * Asks the kernel first. If it offers no PMU, the name of libpfm4's table
+ * decides, which a user may have forced. Without a table, the processor's
+ * vendor decides.
  */
 enum vpmc_kind vpmc_processor_kind(void)
 {

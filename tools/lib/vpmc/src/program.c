@@ -59,7 +59,7 @@ static int refused_as_a_whole(struct vpmc_error *error, int err)
 				      NULL, NULL);
 	case -EBADF:
 		return vpmc_error_set(error, err, VPMC_WHY_NO_ACCESS, WHOLE_SET,
-				      "the counters were opened for reading alone",
+				      "the counters were opened only for reading",
 				      "");
 	}
 	return vpmc_error_system(error, err, WHOLE_SET);
@@ -75,7 +75,7 @@ static void say_how_many(struct vpmc_error *error,
 	if (control->reason == VPMC_REASON_NO_COUNTER &&
 	    is_missing_fixed(control->counter[control->bad_counter].evtsel))
 		snprintf(why, sizeof(why),
-			 "the processor has not got the fixed counter for it");
+			 "the processor does not have the fixed counter for it");
 	else if (control->reason == VPMC_REASON_NO_COUNTER)
 		snprintf(why, sizeof(why),
 			 "no free counter can count it: of these %u events the first %u fit",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Reading sums: by RDPMC where that is the thread's own, by READ elsewhere.
+ * Reads sums: the thread's own ones by RDPMC, all others by READ.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -52,9 +52,9 @@ read_by_call(const struct vpmc *v, uint64_t *count, unsigned int nr,
 }
 
 /*
- * What vpmc_read() does not do in its few instructions: another thread's set, one
- * that RDPMC may not read, one that does not run or has another number of
- * counters, and a read that was disturbed.
+ * Handles all cases that vpmc_read() leaves out. These are sets of other
+ * threads, sets that RDPMC may not read, sets that do not run, a wrong @nr, and
+ * disturbed reads.
  */
 static __attribute__((__noinline__, __cold__)) int
 read_slowly(const struct vpmc *v, uint64_t *count, unsigned int nr,
@@ -72,10 +72,11 @@ read_slowly(const struct vpmc *v, uint64_t *count, unsigned int nr,
 }
 
 /*
- * The usual case alone, in few instructions. RDPMC and RDTSC take three of the
- * nine registers that a function may use without saving them. The state and the
- * number of counters are compared at once, with what this handle has programmed.
- * Nothing but a generation that has not moved makes the values a result.
+ * Handles only the usual case, in few instructions. RDPMC and RDTSC take three
+ * of the nine registers that a function may use without saving them. One
+ * comparison checks both the state and the number of counters against what this
+ * handle has programmed. The values are valid only if the generation has not
+ * changed.
  */
 EXPORT int vpmc_read(const struct vpmc *v, uint64_t *count, unsigned int nr,
 		     uint64_t *ticks)
@@ -117,7 +118,7 @@ EXPORT int vpmc_ticks_to_ns(const struct vpmc *v, uint64_t ticks, uint64_t *ns)
 		return err;
 	if (!info.tsc_khz)
 		return -EOPNOTSUPP;
-	/* in two parts: a product of 64 bits would not do */
+	/* in two parts, because one product would overflow 64 bits */
 	*ns = ticks / info.tsc_khz * 1000000 +
 	      ticks % info.tsc_khz * 1000000 / info.tsc_khz;
 	return 0;

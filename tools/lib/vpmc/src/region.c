@@ -212,7 +212,7 @@ static int measure(struct vpmc_regions *regions, struct vpmc_error *error)
 	case -EAGAIN:
 		return vpmc_error_set(error, err, VPMC_WHY_SYSTEM, WHAT,
 				      "no empty region was left undisturbed",
-				      "try again when less runs beside it");
+				      "try again on a less busy machine");
 	}
 	return err ? vpmc_error_system(error, err, WHAT) : 0;
 }

@@ -7,10 +7,6 @@
  * the last one ends, then the mark, the ticks and the counts.
  *
  * Copyright (C) 2026 vpmc developers
- *
- * Begin and end append a record to the thread's log, and nothing else; from time to
- * time samples.c takes the log into the statistics. A record is the region that
- * begins, or 0 where the last one ends, the mark, the ticks and the counts.
  */
 #ifndef VPMC_REGION_PRIVATE_H
 #define VPMC_REGION_PRIVATE_H
@@ -54,16 +50,16 @@ struct frame {
 
 /*
  * Regions of a thread. The members that begin and end need come first. @running
- * is the page's state and nr_counters while the set runs, or NOT_RUNNING. With
- * NOT_RUNNING each read is a system call.
+ * is the page's state and nr_counters while the set runs. If it is NOT_RUNNING,
+ * each read is a system call.
  */
 struct vpmc_regions {
 	const struct vpmc_page *page;
 	const void *owner;
 	uint64_t running;
-	uint64_t *head;			/* place of the next record */
-	uint64_t *limit;		/* no region may begin at or above this place */
-	struct region **top;		/* place after the region that has begun last */
+	uint64_t *head;			/* where the next record goes */
+	uint64_t *limit;		/* no region may begin at or above this */
+	struct region **top;		/* above the region that began last */
 	struct region **deepest;
 	size_t record_size;		/* in bytes */
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * What is known of all threads' regions, as text or JSON; at exit, too.
+ * Reports the regions of all threads, as text or JSON, also at exit.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -15,7 +15,10 @@
 #include "report.h"
 #include "write.h"
 
-/* The first of some variables that is a number; false: none is. */
+/*
+ * Finds the first of these variables that is a number. Returns false if none
+ * is.
+ */
 static bool number_of(const char *const *names, unsigned long long *value)
 {
 	const char *text;
@@ -118,7 +121,7 @@ static uint64_t run_time_ns(const struct region *region, unsigned int which)
 	uint64_t ticks = region->stats[which].sum + region->dirty_sum[which][0];
 	uint64_t khz = region->regions->info.tsc_khz;
 
-	/* in two parts: a product of 64 bits would not do */
+	/* in two parts, because one product would overflow 64 bits */
 	return ticks / khz * 1000000 + ticks % khz * 1000000 / khz;
 }
 
@@ -243,7 +246,10 @@ EXPORT int vpmc_report(int fd, unsigned int format)
 	return writer_close(&w, fd);
 }
 
-/* @pattern with the process for %p and the rank for %r, in memory of its own */
+/*
+ * Returns @pattern with %p replaced by the process and %r by the rank. The
+ * caller frees it.
+ */
 static char *file_name(const char *pattern)
 {
 	unsigned long long rank = 0;
@@ -264,7 +270,10 @@ static char *file_name(const char *pattern)
 	return w.text;
 }
 
-/* The file gets its name when it is whole; what is no file is written as it is. */
+/*
+ * Writes a regular file under another name, and renames it when it is complete.
+ * Anything else is written directly.
+ */
 static int write_file(const char *name, unsigned int format)
 {
 	struct stat there;
@@ -297,7 +306,7 @@ static bool ends_with(const char *text, const char *end)
 	return length >= of_end && !strcmp(text + length - of_end, end);
 }
 
-/* The only thing that the library ever prints, and only if the report fails. */
+/* Prints only if the report fails. The library prints nothing else. */
 void vpmc_report_at_exit(void)
 {
 	const char *pattern = secure_getenv("VPMC_REPORT");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The report about regions as text.
+ * Declares the reports at exit and as text.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -10,10 +10,10 @@
 struct vpmc_regions;
 struct writer;
 
-/* Writes what VPMC_REPORT asks for. */
+/* Writes the report that the variable VPMC_REPORT asks for. */
 void vpmc_report_at_exit(void);
 
-/* Those of all threads; under their lock. */
+/* Writes the regions of all threads. The caller holds their lock. */
 void vpmc_report_text(struct writer *w, struct vpmc_regions *all);
 
 #endif /* VPMC_REPORT_PRIVATE_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The report about regions as text: a table for each thread.
+ * Writes the report about regions as text, with a table for each thread.
  *
  * Copyright (C) 2026 vpmc developers
  */

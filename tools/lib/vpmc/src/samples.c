@@ -103,7 +103,7 @@ static bool read_values(const struct vpmc_regions *regions, uint64_t *value)
 }
 
 /*
- * The same instructions follow the second read each time, so that their number
+ * The second read is always followed by the same instructions, so their number
  * can be measured.
  */
 void vpmc_samples_flush(struct vpmc_regions *regions, bool full)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Names that come near to one that is unknown.
+ * Finds names that are similar to an unknown one.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -11,10 +11,10 @@
 
 #include "internal.h"
 
-/* The nearest names so far, and what is looked for. */
+/* A search for similar names. @distance is that of the nearest names so far. */
 struct search {
 	struct vpmc_error *error;
-	const char *event;		/* whose unit masks, or NULL */
+	const char *event;		/* of the unit masks searched, or NULL */
 	size_t event_length;
 	char wanted[VPMC_NAME_SIZE];	/* in capitals */
 	unsigned int distance[VPMC_SIMILAR];
@@ -35,8 +35,8 @@ static unsigned int least(unsigned int a, unsigned int b)
 }
 
 /*
- * How many letters must be added, left out, changed, or exchanged with their
- * neighbour to make one name the other.
+ * Returns how many letters must be added, left out, changed, or swapped with
+ * their neighbour to make @a from @b.
  */
 static unsigned int distance(const char *a, const char *b)
 {
@@ -61,7 +61,10 @@ static unsigned int distance(const char *a, const char *b)
 	return row[(i - 1) % 3][columns];
 }
 
-/* Far apart: no help to anybody. A part of a name is near. */
+/*
+ * Returns true if @name is near enough to be of help. A name that contains
+ * @wanted is near.
+ */
 static bool is_near(const char *wanted, const char *name, unsigned int d)
 {
 	size_t length = strlen(wanted);
@@ -120,7 +123,7 @@ static int consider_umask(void *arg, const struct vpmc_umask *u)
 	return 0;
 }
 
-/* In place of the general remedy. */
+/* Replaces the general remedy by the names that were found. */
 static void tell(struct vpmc_error *error)
 {
 	char *remedy = error->remedy;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Statistics of many values: moments, and a histogram whose buckets grow with the
- * values.
+ * Statistics of many values: moments and a histogram. The histogram's buckets
+ * are wider for larger values.
  *
  * Copyright (C) 2026 vpmc developers
  */
 #include "internal.h"
 
-#define SUB_BITS	5	/* of VPMC_STATS_SUB */
+#define SUB_BITS	5	/* log2 of VPMC_STATS_SUB */
 
 static unsigned int bucket_of(uint64_t value)
 {
@@ -32,8 +32,8 @@ EXPORT uint64_t vpmc_stats_low(unsigned int i)
 }
 
 /*
- * Measured from the first value, which is near the others, the sums are small
- * numbers: equal values have a deviation of exactly 0.
+ * The sums are of differences to the first value, which is near the others. So
+ * they stay small, and equal values have a deviation of exactly 0.
  */
 EXPORT void vpmc_stats_add(struct vpmc_stats *stats, uint64_t value)
 {
@@ -66,7 +66,7 @@ EXPORT double vpmc_stats_deviation(const struct vpmc_stats *stats)
 		return 0;
 	mean = stats->offsets / stats->n;
 	variance = stats->squares / stats->n - mean * mean;
-	/* below 0 by rounding alone */
+	/* it can be below 0 only by rounding */
 	return variance > 0 ? __builtin_sqrtl(variance) : 0;
 }
 
@@ -79,7 +79,7 @@ EXPORT uint64_t vpmc_stats_quantile(const struct vpmc_stats *stats, double part)
 		return stats->min;
 	if (part >= 1)
 		return stats->max;
-	/* the least rank that has this part of all at or below it */
+	/* the lowest rank such that @part of all values are at or below it */
 	rank = part * stats->n;
 	if (!rank || rank < part * stats->n)
 		rank++;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * libpfm4's tables of events. It is not thread-safe, and others in the process may
- * use it: one lock for what this library asks, and never pfm_terminate().
+ * Access to libpfm4's tables of events. libpfm4 is not thread-safe, so one lock
+ * covers all calls from this library. Other code in the process may use libpfm4
+ * too, so pfm_terminate() is never called.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -15,13 +16,15 @@
 
 #include "internal.h"
 
-/* What every Intel processor has beside its model's own. */
+/* table of the architectural events, which all Intel processors have */
 #define ARCHITECTURAL	"ix86arch"
 
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The model's table and, behind it or alone, the architectural one; and whether
- * they have been looked for. */
+/*
+ * The model's own table, if there is one, and then the architectural one.
+ * @searched says whether they have been looked for.
+ */
 static pfm_pmu_info_t tables[2];
 static unsigned int nr_tables;
 static bool searched;
@@ -36,7 +39,10 @@ void vpmc_table_unlock(void)
 	pthread_mutex_unlock(&table_lock);
 }
 
-/* "amd64_fam17h_zen1" is what has come of "amd64_fam17h", and both are present. */
+/*
+ * Returns true if @name is @than with a suffix. libpfm4 reports both
+ * "amd64_fam17h" and its newer form "amd64_fam17h_zen1" as present.
+ */
 static bool is_more_exact(const char *name, const char *than)
 {
 	size_t length = strlen(than);
@@ -45,8 +51,9 @@ static bool is_more_exact(const char *name, const char *than)
 }
 
 /*
- * Under the lock. A kernel with perf has pseudo-PMUs beside the processor's, which
- * know "instructions" by other numbers: those of type CORE alone are asked.
+ * Finds the tables. The caller holds the lock. On a kernel with perf libpfm4
+ * also has pseudo-PMUs, which give perf's own numbers for names like
+ * "instructions". So only PMUs of type CORE are used.
  */
 static void search(void)
 {
@@ -89,7 +96,7 @@ EXPORT const char *vpmc_table(const char **description)
 	return name;
 }
 
-/* From an error of libpfm4's to a reason. */
+/* Returns the reason for an error of libpfm4. */
 static int reason_of(int error)
 {
 	switch (error) {
@@ -106,7 +113,7 @@ static int reason_of(int error)
 	return VPMC_WHY_ATTRIBUTE;
 }
 
-/* One name in one table, with the table's name in front. */
+/* Encodes a name in one table, by writing the table's name before it. */
 static int encode(const char *table, const char *name, uint64_t *select,
 		  char **full)
 {
@@ -127,7 +134,10 @@ static int encode(const char *table, const char *name, uint64_t *select,
 	return result;
 }
 
-/* The table that a name begins with, "skl::NAME", or NULL for any. */
+/*
+ * Returns the table that the name begins with ("skl::NAME"), or NULL if it
+ * begins with none.
+ */
 static const char *named_table(const char *name, const char **rest, bool *known)
 {
 	const char *colons = strstr(name, "::");
@@ -176,7 +186,7 @@ int vpmc_table_encode(const char *name, uint64_t *select, char **full)
 	return result;
 }
 
-/* The events' numbers are libpfm4's; each question is one under the lock. */
+/* The index is libpfm4's own. Each call takes the lock for itself. */
 static int event_info(int idx, pfm_event_info_t *info)
 {
 	int result;
@@ -236,7 +246,7 @@ int vpmc_table_walk(int (*tell)(void *arg, const struct vpmc_umask *umask),
 
 	if (!event.table)
 		return 0;
-	/* written once, before this thread had the lock */
+	/* tables[] was written once, before vpmc_table() released the lock */
 	for (idx = tables[0].first_event; idx >= 0; idx = next_event(idx)) {
 		if (event_info(idx, &info) != PFM_SUCCESS)
 			continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Reasons, holders and states in words.
+ * Texts for reasons, holders and states.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -59,7 +59,7 @@ static const struct text reasons[] = {
 		"sysctl kernel.nmi_watchdog=0" },
 	[VPMC_REASON_PMU_TRACE] = { "pmu-trace",
 		"Intel PT is in use, or was when the kernel started",
-		"end the trace; after a start with PT on nothing but another start helps" },
+		"end the trace; if PT was on when the kernel started, reboot" },
 	[VPMC_REASON_REVOKED] = { "revoked",
 		"the administrator keeps the PMU",
 		"sysctl kernel.vpmc_revoke=0" },
@@ -70,7 +70,7 @@ static const struct text reasons[] = {
 		"only privileged users may count",
 		"sysctl kernel.vpmc_paranoid=0" },
 	[VPMC_REASON_SIGNAL] = { "signal",
-		"that signal cannot be had for overflows",
+		"that signal cannot be sent for overflows",
 		"another one, best a real-time signal" },
 	[VPMC_REASON_NO_PERIOD] = { "no-period",
 		"a signal, a ring, samples or going on after overflows needs a period",
@@ -88,10 +88,10 @@ static const struct text reasons[] = {
 		"the target has its page mapped and may not see what the kernel does",
 		"count ':u' alone" },
 	[VPMC_REASON_LEFT_TO_PERF] = { "left-to-perf",
-		"the administrator leaves that counter, or so many, to perf",
+		"the administrator has left too many counters, or that one, to perf",
 		"fewer or other counters, or sysctl kernel.vpmc_counters" },
 	[VPMC_REASON_CORE_TYPE] = { "core-type",
-		"the processor's types of core do not all define that event alike",
+		"the processor's types of core do not all define that event in the same way",
 		"an architectural event: instructions, cycles, branches" },
 	[VPMC_REASON_PMU_GLOBAL] = { "pmu-global",
 		"the PMU counts for processors (/dev/perfctr)",
@@ -133,7 +133,7 @@ static const struct text whys[] = {
 	[VPMC_WHY_NO_THREAD - VPMC_WHY_SYNTAX] = { "no-thread",
 		"there is no such thread, or it has ended or lost its counters", "" },
 	[VPMC_WHY_NO_ACCESS - VPMC_WHY_SYNTAX] = { "no-access",
-		"only who may debug that process may open its counters",
+		"only those who may debug that process may open its counters",
 		"be its user, or have CAP_SYS_PTRACE" },
 	[VPMC_WHY_KERNEL_THREAD - VPMC_WHY_SYNTAX] = { "kernel-thread",
 		"threads of the kernel have no counters", "" },
@@ -209,7 +209,7 @@ EXPORT const char *vpmc_reason_help(unsigned int reason)
 EXPORT const char *vpmc_holder_text(unsigned int holder)
 {
 	return holder < NUMBER_OF(holders) ? holders[holder].text :
-	       "somebody has the PMU whom this library does not know";
+	       "an unknown user has the PMU";
 }
 
 EXPORT const char *vpmc_holder_help(unsigned int holder)

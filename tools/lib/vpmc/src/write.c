@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Writing a report: text in memory, and JSON's strings and commas.
+ * Writes reports: text in memory, and JSON's strings and commas.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -46,7 +46,7 @@ void put(struct writer *w, const char *format, ...)
 	va_end(args);
 }
 
-/* How many bytes of UTF-8 make a character here; 0: they make none. */
+/* Returns how many bytes form the UTF-8 character at @s, or 0 if it is none. */
 static unsigned int utf8_length(const unsigned char *s)
 {
 	unsigned int length = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 :
@@ -56,14 +56,17 @@ static unsigned int utf8_length(const unsigned char *s)
 	for (i = 1; i < length; i++)
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
-	/* longer than needed, a surrogate, or beyond the last character */
+	/* overlong, a surrogate, or beyond the last character */
 	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
 	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
 		return 0;
 	return length;
 }
 
-/* Bytes that are no UTF-8 become the characters with their numbers. */
+/*
+ * Writes a string. A byte that is not UTF-8 becomes the character of the same
+ * number.
+ */
 static void quoted(struct writer *w, const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
@@ -120,7 +123,7 @@ void json_number(struct writer *w, const char *key, unsigned long long value)
 	put(w, "%llu", value);
 }
 
-/* The point is a comma in some languages. */
+/* Some locales print a comma in place of the point. */
 void json_real(struct writer *w, const char *key, double value)
 {
 	char text[400], *point;

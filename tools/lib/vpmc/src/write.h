@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Writing a report: text in memory, and JSON's strings and commas.
+ * Writes reports: text in memory, and JSON's strings and commas.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* @comma: something stands before, in the innermost object or array. */
+/* @comma: the innermost object or array already has an element. */
 struct writer {
 	FILE *file;
 	char *text;
@@ -19,16 +19,16 @@ struct writer {
 	bool comma;
 };
 
-/* 0 or -ENOMEM */
+/* Returns 0 or -ENOMEM. */
 int writer_open(struct writer *w);
 
-/* Writes all to @fd and gives the memory back. 0 or -errno. */
+/* Writes all to @fd and frees the memory. Returns 0 or -errno. */
 int writer_close(struct writer *w, int fd);
 
 __attribute__((__format__(__printf__, 2, 3)))
 void put(struct writer *w, const char *format, ...);
 
-/* An object's or an array's beginning and end; @key: or NULL, in an array. */
+/* Begin and end an object or an array. @key is NULL within an array. */
 void json_open(struct writer *w, const char *key, char bracket);
 void json_close(struct writer *w, char bracket);
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Code of a known number of instructions, for the test of the Python module, and the
- * same counted from C: what both say must be equal.
+ * Code with a known number of instructions, for the test of the Python module.
+ * count_turns() counts the same code from C. Both results must be equal.
  *
  * Copyright (C) 2026 vpmc developers
  */
 #include <vpmc.h>
 
-/* A constant and two instructions for each turn; the return is the baseline's, too. */
+/*
+ * Executes a constant and two instructions for each iteration. Its return is
+ * subtracted with the baseline's.
+ */
 void turns(unsigned long i, void *arg);
 __asm__(".text\n.globl turns\n.type turns, @function\nturns:\n"
 	"	lea 1(%rdi), %rcx\n1:	dec %rcx\n	jnz 1b\n	ret\n");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * A thread that counts itself by the library: exact counts, wrong threads, fork(),
- * execve(), the end of a set, RDPMC forbidden, a debugger.
+ * Tests a thread that counts itself with the library: exact counts, wrong
+ * threads, fork(), execve(), the end of a set, forbidden RDPMC, a debugger.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -14,7 +14,7 @@
 #define RDPMC_FILE	"/sys/bus/event_source/devices/cpu/rdpmc"
 #define REVOKE_FILE	"/proc/sys/kernel/vpmc_revoke"
 
-/* Two counts, of the loop's instructions and branches. */
+/* A set with two counts, of instructions and branches. */
 FIXTURE(self) {
 	struct vpmc *v;
 	struct vpmc_event *events;
@@ -24,7 +24,7 @@ FIXTURE(self) {
 
 FIXTURE_SETUP(self)
 {
-	/* whatever another test has left */
+	/* another test may have left other values */
 	write_file(REVOKE_FILE, "0");
 	write_file(RDPMC_FILE, "1");
 	ASSERT_EQ(0, vpmc_open(&self->v, 0, &self->error)) {
@@ -56,7 +56,10 @@ TEST_F(self, exact)
 	EXPECT_NE(self->events[0].counter, self->events[1].counter);
 }
 
-/* Inline and by a call, in one piece and by the kernel: they go on from each other. */
+/*
+ * All ways to read must continue each other: inline and by a call, from the
+ * page and by the kernel.
+ */
 TEST_F(self, all_ways_agree)
 {
 	uint64_t a[2], b[2], c[2], d[2], e[2], ticks[4];
@@ -81,7 +84,7 @@ TEST_F(self, all_ways_agree)
 	EXPECT_LT(ticks[3], sums.ticks);
 }
 
-/* Room for more, and for less. */
+/* Reads with more room than counters, and with less. */
 TEST_F(self, room)
 {
 	uint64_t count[5], ticks = 1;
@@ -146,8 +149,8 @@ TEST_F(self, nanoseconds)
 }
 
 /*
- * The handle in another thread, which has counters of its own: the owner sleeps, so
- * nothing may move. By RDPMC that thread would read its own counters.
+ * Uses the owner's handle in another thread. The owner sleeps, so its counts
+ * must not change. This thread has counters of its own, which RDPMC would read.
  */
 static void *use_owners_handle(void *arg)
 {
@@ -161,7 +164,7 @@ static void *use_owners_handle(void *arg)
 	    vpmc_parse_events("instructions,branches", &events, &nr, NULL) ||
 	    vpmc_program(v, events, nr, 0, NULL) != 2)
 		return "cannot count";
-	/* until the owner is off its CPU, in pthread_join() */
+	/* wait until the owner is off its CPU, in pthread_join() */
 	do {
 		vpmc_read(owners, a, 2, NULL);
 		sched_yield();
@@ -192,8 +195,8 @@ TEST_F(self, other_thread)
 }
 
 /*
- * A thread that gets the address of one that has ended, as thread libraries reuse
- * them: the counts of that one have come to their end.
+ * A new thread has the thread pointer of one that has ended, because thread
+ * libraries reuse them. The counts of the ended thread must not change.
  */
 static struct vpmc *left_behind;
 static const void *left_pointer;
@@ -240,7 +243,7 @@ TEST(thread_with_the_address_of_another)
 	vpmc_close(left_behind);
 }
 
-/* What the child of a fork() finds; 0 if all is as it should be. */
+/* Checks the handles in the child of a fork(). Returns 0 if all are right. */
 static int look_at_childs_handles(struct vpmc *v, struct vpmc *other)
 {
 	uint64_t count[2] = { 1, 1 }, ticks = 1, ns = 1;
@@ -272,10 +275,10 @@ static int look_at_childs_handles(struct vpmc *v, struct vpmc *other)
 	    vpmc_map_ring(v, &ring) != -ESRCH || ring ||
 	    vpmc_ticks_to_ns(v, 1000, &ns) != -ESRCH || ns)
 		return 5;
-	/* another process' counters are what they were */
+	/* another process' counters are still readable */
 	if (other && vpmc_read_sums(other, 0, &sums))
 		return 6;
-	/* and its own ones are like anybody's */
+	/* the child's own counters work */
 	if (vpmc_open(&own, 0, NULL) || vpmc_program(own, NULL, 0, 0, NULL) ||
 	    vpmc_read(own, count, 2, &ticks) || !ticks)
 		return 7;
@@ -304,7 +307,7 @@ TEST_F(self, fork)
 		_exit(look_at_childs_handles(self->v, other));
 	ASSERT_EQ(child, waitpid(child, &status, 0));
 	EXPECT_EQ(0, status);
-	/* nothing of that reached the parent's counters */
+	/* the calls in the child did not change the parent's counters */
 	ASSERT_TRUE(counted(self->v, 2, TURNS, count));
 	EXPECT_EQ(INSTRUCTIONS_OF(TURNS), count[0]);
 	kill(sleeper, SIGKILL);
@@ -361,7 +364,10 @@ TEST_F(self, revoked)
 	EXPECT_EQ(INSTRUCTIONS_OF(TURNS), a[0]);
 }
 
-/* RDPMC would raise SIGSEGV: the library asks the kernel, and counts the same. */
+/*
+ * RDPMC would raise SIGSEGV, so the library asks the kernel. The counts are the
+ * same.
+ */
 TEST_F(self, rdpmc_forbidden)
 {
 	uint64_t a[2], b[2];
@@ -374,7 +380,7 @@ TEST_F(self, rdpmc_forbidden)
 	ASSERT_EQ(2, vpmc_read(self->v, b, 2, NULL));
 	EXPECT_LE(INSTRUCTIONS_OF(TURNS), b[0] - a[0]);
 	EXPECT_GT(INSTRUCTIONS_OF(TURNS) + 10000, b[0] - a[0]);
-	/* a handle that is opened now has to know it, too */
+	/* a handle that is opened now must use the kernel, too */
 	ASSERT_EQ(0, vpmc_open(&v, VPMC_OPEN_EXISTING, NULL));
 	EXPECT_EQ(2, vpmc_read(v, b, 2, NULL));
 	vpmc_close(v);
@@ -385,8 +391,8 @@ TEST_F(self, rdpmc_forbidden)
 }
 
 /*
- * Somebody else, who counts too, takes the CPU at any instruction of a read. A value
- * that were put together of before and after would be ahead of the next one.
+ * Takes the CPU at any instruction of a read, and counts on the same counters.
+ * If a read mixed values from before and after, it would exceed the next one.
  */
 static void take_the_cpu(const struct vpmc_event *events)
 {
@@ -415,7 +421,7 @@ TEST_F(self, disturbed)
 	CPU_ZERO(&one);
 	CPU_SET(0, &one);
 	ASSERT_EQ(0, sched_setaffinity(0, sizeof(one), &one));
-	/* soon after boot a sleep is as long as a tick: see make bench */
+	/* soon after boot, a sleep lasts a whole tick; see make bench */
 	sleep(2);
 	pid = fork();
 	if (!pid)
@@ -440,8 +446,8 @@ TEST_F(self, disturbed)
 }
 
 /*
- * Both reads, with every instruction an interrupt: the parent, which counts too,
- * runs in between. Nothing that is put together of before and after may come out.
+ * Reads in both ways while the parent stops it at each instruction. The parent
+ * counts on the same CPU. A read must not mix values from before and after.
  */
 static int read_step_by_step(struct vpmc *v)
 {
@@ -463,7 +469,7 @@ static int read_step_by_step(struct vpmc *v)
 	return 0;
 }
 
-/* A debugger that steps through both reads comes to their end. */
+/* Both reads must end although a debugger steps through them. */
 TEST_F(self, single_steps)
 {
 	static const unsigned int limit = 100000;
@@ -472,7 +478,7 @@ TEST_F(self, single_steps)
 	int status;
 	pid_t pid;
 
-	/* both on one CPU, whose counters the other one moves */
+	/* both on one CPU, so that the parent changes the counters */
 	CPU_ZERO(&one);
 	CPU_SET(0, &one);
 	ASSERT_EQ(0, sched_setaffinity(0, sizeof(one), &one));
@@ -498,7 +504,7 @@ TEST_F(self, single_steps)
 	kill(pid, SIGKILL);
 }
 
-/* As the program after execve(): see exec, below. */
+/* Runs after execve(). See the test exec below. */
 static int after_exec(int fd)
 {
 	uint64_t count[2], a[2], b[2], c[2], d[2];
@@ -506,7 +512,7 @@ static int after_exec(int fd)
 	char path[64], link[64];
 	int other;
 
-	/* only the descriptor that was to stay has stayed */
+	/* only the descriptor that was to stay open is open */
 	for (other = 3; other < 20; other++) {
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", other);
 		if (other != fd && readlink(path, link, sizeof(link)) > 0)
@@ -514,7 +520,7 @@ static int after_exec(int fd)
 	}
 	if (vpmc_open_fd(&v, fd, NULL) || vpmc_read(v, count, 2, NULL) != 2)
 		return 11;
-	/* at the same price as the thread's own handle: by RDPMC */
+	/* reads by RDPMC, as with the thread's own handle */
 	if (!vpmc_page(v) || count[0] < INSTRUCTIONS_OF(TURNS) ||
 	    vpmc_open(&own, VPMC_OPEN_EXISTING, NULL))
 		return 12;

@@ -2,8 +2,8 @@
 /*
  * usage: dlopen_test LIBRARY
  *
- * The library is loaded while the program runs, counts, and is unloaded: after that
- * fork() must not call what is gone.
+ * Loads the library at run time, counts with it, and unloads it. After that fork()
+ * must not call its handlers.
  *
  * Copyright (C) 2026 vpmc developers
  */

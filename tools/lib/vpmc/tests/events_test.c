@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Event lists, with tables that LIBPFM_FORCE_PMU chooses: needs neither vpmc nor a
- * PMU. Each test is a process of its own, as libpfm4 looks at the environment once.
+ * Tests event lists, with tables that LIBPFM_FORCE_PMU chooses. It needs
+ * neither vpmc nor a PMU. Each test is a process of its own, because libpfm4
+ * reads the variable once.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -20,7 +21,7 @@ static int parse(const char *table, const char *list)
 	return vpmc_parse_events(list, &events, &nr, &error);
 }
 
-/* One list whose events must have these selects. */
+/* A list, and the selects that its events must have. */
 struct good {
 	const char *table, *list;
 	uint64_t select[8];
@@ -121,7 +122,10 @@ TEST(texts_and_counters)
 	vpmc_free_events(NULL);
 }
 
-/* One list that is refused: its event, where, why, and words of the sentence. */
+/*
+ * A list that is refused, with the event, the position, the reason and words of
+ * the error's text.
+ */
 struct bad {
 	const char *table, *list;
 	int err, event, position;
@@ -226,7 +230,7 @@ TEST(bad_lists_without_a_table)
 	vpmc_free_events(events);
 }
 
-/* What is optional is left out if the processor has not got it, and only then. */
+/* An optional event is left out only if the processor does not have it. */
 TEST(optional)
 {
 	static const char list[] = "NOPE?,cycles?,INST_RETIRED:NOPE?,INST_RETIRED:ANY_P:t?,OFFCORE_RESPONSE_0:DMND_DATA_RD:L3_HIT?,cycles:k?";
@@ -255,7 +259,7 @@ TEST(optional_on_amd)
 	vpmc_free_events(events);
 }
 
-/* The nearest ones, at most three, the nearest first. */
+/* An error has at most three similar names, the nearest one first. */
 TEST(similar)
 {
 	ASSERT_EQ(-ENOENT, parse("skl", "branch-mises"));
@@ -287,7 +291,10 @@ static int look(void *arg, const struct vpmc_event_info *info)
 	    !!info->umask != !!(info->flags & VPMC_INFO_UMASK) ||
 	    !info->select != !!info->reason)
 		wrong++;
-	/* the callback may use the library, and what is unmarked is accepted */
+	/*
+	 * The callback may use the library. A name without a reason must be
+	 * accepted.
+	 */
 	if (vpmc_parse_events(info->name, &made, &n, NULL) == 0) {
 		if (info->reason || n != 1 || made->select != info->select)
 			wrong++;
@@ -322,7 +329,7 @@ TEST(list_of_amd)
 	EXPECT_EQ(0, wrong);
 }
 
-/* Hand-made events, more than a set can have. */
+/* Events made by hand, more than a set can have. */
 TEST(fill_control)
 {
 	static struct vpmc_event many[VPMC_MAX_COUNTERS + 1];
@@ -351,7 +358,7 @@ TEST(fill_control)
 	EXPECT_EQ(0, control.counter[2].flags);
 }
 
-/* Every number that the kernel may give has a name and a text of its own. */
+/* Each number that the kernel may give has a name and a text. */
 TEST(texts)
 {
 	unsigned int i, j;
@@ -382,7 +389,7 @@ TEST(texts)
 	EXPECT_STREQ("", vpmc_holder_help(99));
 }
 
-/* This machine has no vpmc, in general: that is what is said then. */
+/* Without vpmc in the kernel, errors must say so. */
 TEST(kernel_without_vpmc)
 {
 	struct vpmc_info info;

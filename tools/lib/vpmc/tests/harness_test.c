@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The harness: known vectors, start and stop that save all registers, errors.
+ * Tests the harness: known vectors, start and stop that save all registers,
+ * errors.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -9,7 +10,10 @@
 #define N	200
 #define NR	2
 
-/* Instructions: the loop, what sets its turns, a call and a return. */
+/*
+ * Loops @turns times. INSTRUCTIONS() and BRANCHES() also count what calls it: a
+ * constant, the call and the return.
+ */
 void turns_loop(uint64_t turns);
 __asm__(".text\nturns_loop:\n1:\tdec %rdi\n\tjnz 1b\n\tret\n");
 
@@ -24,7 +28,7 @@ FIXTURE(harness) {
 };
 
 FIXTURE_VARIANT(harness) {
-	unsigned int flags;	/* of the regions */
+	unsigned int flags;	/* flags of the regions */
 	unsigned int how;
 };
 
@@ -79,14 +83,14 @@ TEST_F(harness, known_vector)
 	}
 	EXPECT_EQ(N, clean + v->nr_dirty);
 	EXPECT_LT(N / 2, clean);
-	/* no vector is asked for */
+	/* no vector is requested */
 	v->raw = v->corrected = NULL;
 	v->dirty = NULL;
 	EXPECT_EQ(0, vpmc_harness(self->regions, NULL, by_index, NULL, N,
 				  variant->how, v));
 }
 
-/* Several parts of a run, and a baseline with as many. */
+/* A run with several parts, and a baseline with as many. */
 static void two_parts(vpmc_mark_fn *start, vpmc_mark_fn *stop, unsigned long i,
 		      void *arg)
 {
@@ -149,7 +153,7 @@ TEST_F(harness, dirty)
 static void function(unsigned long i, void *arg)
 {
 	*(unsigned long *)arg += i;
-	/* with what the baseline's empty function has, but for its loop */
+	/* the same instructions as the baseline's empty function, and a loop */
 	__asm__ __volatile__("mov $50, %%ecx\n1:\tdec %%ecx\n\tjnz 1b"
 			     : : : "ecx", "cc");
 }
@@ -164,13 +168,13 @@ TEST_F(harness, one_function)
 				  vpmc_harness_around, &call, N, variant->how,
 				  &self->vectors));
 	EXPECT_EQ(N * (N - 1) / 2, sum);
-	/* an addition in memory, a constant and the loop */
+	/* an addition to memory, a constant and the loop */
 	for (i = 0; i < N; i++)
 		if (!self->dirty[i])
 			EXPECT_EQ(1 + 1 + 2 * 50, self->corrected[i]);
 }
 
-/* What a wrong test does with start and stop. */
+/* Calls start and stop wrongly, in the way that @arg says. */
 static void wrong(vpmc_mark_fn *start, vpmc_mark_fn *stop, unsigned long i,
 		  void *arg)
 {
@@ -207,8 +211,8 @@ TEST_F(harness, errors)
 }
 
 /*
- * All integer registers, those of SSE and the carry flag get a value, start and stop
- * are called, and each is compared. 1 if all are as before.
+ * Sets all integer registers, the SSE registers and the carry flag, calls start
+ * and stop, and compares them. Returns 1 if all are unchanged.
  */
 int registers_are_kept(vpmc_mark_fn *start, vpmc_mark_fn *stop);
 __asm__(".text\n"
@@ -261,7 +265,7 @@ TEST_F(harness, registers)
 
 	ASSERT_EQ(0, vpmc_harness(self->regions, no_parts, count_kept, &kept, N,
 				  variant->how, &self->vectors));
-	/* a call of C does not keep them */
+	/* without saving, a call of a C function does not keep them */
 	EXPECT_EQ(variant->how & VPMC_HARNESS_SAVE ? N : 0, kept);
 }
 

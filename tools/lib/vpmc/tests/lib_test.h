@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the library's tests share.
+ * Helpers that the library's tests share.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -22,17 +22,17 @@
 
 #include "kselftest_harness.h"
 
-/* Of a turn of the loop below. */
+/* Counts of work(). */
 #define INSTRUCTIONS_OF(turns)	(2 * (uint64_t)(turns))
 #define BRANCHES_OF(turns)	((uint64_t)(turns))
 
-/* So many turns of two instructions, one of them a branch. */
+/* Executes @turns iterations of two instructions, one of them a branch. */
 static inline void work(uint64_t turns)
 {
 	__asm__ __volatile__("1:\n\tdec %0\n\tjnz 1b" : "+r" (turns) : : "cc");
 }
 
-/* Writes a file of /proc or /sys; 0 or -errno. */
+/* Writes a file of /proc or /sys. Returns 0 or -errno. */
 static inline int write_file(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC), err = 0;
@@ -45,7 +45,9 @@ static inline int write_file(const char *path, const char *text)
 	return err;
 }
 
-/* The same instructions each time, but for the turns. */
+/*
+ * Executes the same instructions each time, except for the loop's iterations.
+ */
 static __attribute__((__noinline__, __unused__)) void
 read_around(const struct vpmc *v, unsigned int nr, uint64_t turns,
 	    uint64_t *before, uint64_t *after)
@@ -56,9 +58,9 @@ read_around(const struct vpmc *v, unsigned int nr, uint64_t turns,
 }
 
 /*
- * What @turns of the loop add to each count, exactly: what two reads have between
- * them anyway is taken out, and reads that were disturbed are repeated. False if
- * none was undisturbed.
+ * Stores what exactly @turns iterations add to each count. It subtracts what
+ * two reads count between them, and repeats disturbed reads. Returns false if
+ * all were disturbed.
  */
 static inline bool counted(const struct vpmc *v, unsigned int nr, uint64_t turns,
 			   uint64_t *difference)

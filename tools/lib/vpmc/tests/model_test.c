@@ -2,9 +2,9 @@
 /*
  * usage: model_test TABLE KIND
  *
- * What the library makes of this processor: libpfm4's TABLE, and KIND's portable
- * names ("intel", "amd"), which count exactly; and the kernel accepts every event
- * that the list has without a reason.
+ * Checks how the library sees this processor. It must use libpfm4's table TABLE
+ * and the portable names of KIND ("intel" or "amd"). Those must count exactly. The
+ * kernel must accept every event that the library lists without a reason.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -24,7 +24,7 @@ static void work(unsigned long turns)
 	__asm__ __volatile__("1:\n\tdec %0\n\tjnz 1b" : "+r" (turns) : : "cc");
 }
 
-/* What the loop adds to "instructions" and "branches", undisturbed. */
+/* Stores what the loop adds to "instructions" and "branches", undisturbed. */
 static void count(uint64_t difference[2])
 {
 	const struct vpmc_page *page = vpmc_page(v);
@@ -43,7 +43,7 @@ static void count(uint64_t difference[2])
 	difference[1] = c[1] - b[1] - (b[1] - a[1]);
 }
 
-/* The kernel knows events that this processor has not got: those are marked by it. */
+/* Returns true if the kernel knows that this processor lacks the event. */
 static int is_known_refusal(const struct vpmc_error *error)
 {
 	return (error->reason == VPMC_REASON_NO_COUNTER &&

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The Python module in a guest: its numbers are C's; usage: python_test.py CODE.so"""
+"""usage: python_test.py CODE.so
+
+Tests the Python module in a guest. Its numbers must be those of C."""
 
 import array
 import ctypes
@@ -10,7 +12,7 @@ import sys
 import vpmc
 
 N = 200
-# the code calls the library, too
+# CODE.so calls the library, too
 ctypes.CDLL(os.environ["VPMC_LIBRARY"], ctypes.RTLD_GLOBAL)
 code = ctypes.CDLL(sys.argv[1])
 failed = 0
@@ -32,7 +34,7 @@ def error_of(function, *arguments):
 
 check("the version", vpmc.version().count(".") == 2)
 
-# the same function, counted by C
+# count the same function from C
 by_c, c_dirty = (ctypes.c_uint64 * (3 * N))(), (ctypes.c_uint8 * N)()
 check("C counts it", code.count_turns(ctypes.c_ulong(N), by_c, c_dirty) == 0)
 

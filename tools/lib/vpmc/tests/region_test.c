@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Regions: exact counts of nested ones, costs taken out, what disturbs a sample, and
- * each error. The emulator counts exactly, so nothing here is approximate.
+ * Tests regions: exact counts of nested ones, subtracted costs, what disturbs a
+ * sample, and each error. The emulator counts exactly, so the tests compare for
+ * equality.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -14,7 +15,7 @@
 #define RDPMC_FILE	"/sys/bus/event_source/devices/cpu/rdpmc"
 #define EVENTS		"instructions,branches"
 
-/* Three loops, to see in which one the trigger has fired. */
+/* Three loops, so that the address tells in which one the trigger fired. */
 void loop_outside(uint64_t turns);
 void loop_outer(uint64_t turns);
 void loop_inner(uint64_t turns);
@@ -139,7 +140,7 @@ TEST_F(region, nested)
 	EXPECT_EQ(0, around);
 }
 
-/* The log is emptied within the outer one, many times. */
+/* The log fills up and is emptied many times within the outer region. */
 static __attribute__((__noinline__)) void
 many(struct vpmc_region *outer, struct vpmc_region *inner)
 {
@@ -163,7 +164,7 @@ TEST_F(region, more_than_the_log_holds)
 		many(self->outer, self->inner);
 	while (!(stats = vpmc_region_stats(self->outer, 0, VPMC_EXCLUSIVE))->n &&
 	       --tries);
-	/* a constant, and two instructions for each turn */
+	/* a constant, and two instructions for each iteration */
 	EXPECT_VALUE(1, 1 + 2 * 20000, stats);
 	EXPECT_VALUE(1, 1 + 20000 * (2 + INSTRUCTIONS(3)),
 		     vpmc_region_stats(self->outer, 0, VPMC_INCLUSIVE));
@@ -192,7 +193,7 @@ TEST_F(region, recursion)
 	stats = vpmc_region_stats(self->inner, 0, VPMC_EXCLUSIVE);
 	EXPECT_EQ(42, calls_of(self->inner).calls);
 	EXPECT_LE(INSTRUCTIONS(10), stats->min);
-	/* the call, and what is saved around it */
+	/* the call, and the instructions that save registers around it */
 	EXPECT_GE(INSTRUCTIONS(10) + 30, stats->max);
 }
 
@@ -241,7 +242,7 @@ TEST_F(region, errors)
 	EXPECT_EQ(NULL, again);
 	EXPECT_EQ(-EINVAL, vpmc_regions_open(&again, EVENTS, 3, &self->error));
 	EXPECT_EQ(-EINVAL, vpmc_report(1, 2));
-	/* nothing of that was counted */
+	/* the failed calls counted nothing */
 	nested(self->outer, self->inner);
 	EXPECT_EQ(2 + VPMC_REGIONS_DEPTH / 2, calls_of(self->outer).calls);
 	EXPECT_EQ(0, vpmc_begin(self->outer));
@@ -312,7 +313,7 @@ TEST_F(region, fork)
 	EXPECT_EQ(1, calls_of(self->inner).calls);
 }
 
-/* A set that stands, one that is cleared, one that is gone. */
+/* Samples of a set that stops, that is cleared, and that is replaced. */
 TEST_F(region, changed_set)
 {
 	struct vpmc *v = vpmc_regions_handle(self->regions);
@@ -327,7 +328,7 @@ TEST_F(region, changed_set)
 	ASSERT_EQ(0, vpmc_clear(v, 0));
 	ASSERT_EQ(0, vpmc_end(self->outer));
 	EXPECT_EQ(2, calls_of(self->outer).dirty);
-	/* what was lost is not counted as a huge number */
+	/* the cleared part must not appear as a huge number */
 	EXPECT_GT(1000000, vpmc_region_dirty(self->outer, 0, VPMC_INCLUSIVE));
 	nested(self->outer, self->inner);
 	EXPECT_EQ(2, calls_of(self->inner).calls);
@@ -335,7 +336,10 @@ TEST_F(region, changed_set)
 	EXPECT_EQ(-ENODATA, vpmc_begin(self->inner));
 }
 
-/* Two programs compete for each CPU, and this one is moved between them. */
+/*
+ * Competes with another process for @cpu. This program is moved between the
+ * CPUs.
+ */
 static pid_t compete(unsigned int cpu)
 {
 	pid_t pid = fork();
@@ -372,14 +376,15 @@ TEST_F(region, competing_programs)
 	EXPECT_EQ(2 * rounds, calls_of(self->inner).calls);
 	EXPECT_NESTED(self, rounds - calls_of(self->outer).dirty,
 		      2 * rounds - calls_of(self->inner).dirty);
-	/* few are disturbed within a read: theirs have a little more */
+	/* A sample that was disturbed within a read counts a little more. */
 	inclusive = vpmc_region_dirty(self->outer, 0, VPMC_INCLUSIVE);
 	EXPECT_LE(INSTRUCTIONS(500) * calls_of(self->outer).dirty, inclusive);
 }
 
 /*
- * The sweep: a more urgent thread takes the CPU right before the k-th instruction,
- * for each k. A thread on CPU 1 wakes it while the emulator holds CPU 0 there.
+ * The sweep: a thread of higher priority takes the CPU right before the k-th
+ * instruction, for each k. A thread on CPU 1 wakes it while the emulator holds
+ * CPU 0 at that instruction.
  */
 struct sweep {
 	int urgent[2];
@@ -433,7 +438,10 @@ static void *waker(void *arg)
 	return NULL;
 }
 
-/* In the ranges: what is between arm and disarm, and the library. */
+/*
+ * The trigger counts instructions of this program between arm and disarm. That
+ * includes the library.
+ */
 static __attribute__((__noinline__)) int
 scenario(struct vpmc_region *outer, struct vpmc_region *inner, unsigned long k,
 	 struct pmu_trigger *at)
@@ -459,7 +467,10 @@ static bool is_in(const struct pmu_trigger *at, const void *begin, const void *e
 	return at->pc >= (unsigned long)begin && at->pc < (unsigned long)end;
 }
 
-/* Has a sample become dirty? Contiguous in time, it does in one stretch of @k. */
+/*
+ * Returns true if the last sample is dirty. A region covers one stretch of
+ * time, so it must be dirty for one contiguous range of @k.
+ */
 static bool became_dirty(struct vpmc_region *region, uint64_t *dirty,
 			 unsigned int *stretches, bool *before)
 {
@@ -483,7 +494,7 @@ TEST_F(region, switch_at_each_instruction)
 	unsigned long k;
 	void *wrong;
 
-	/* the kernel does the rest of the reads, and is not what is tested */
+	/* without RDPMC the kernel makes the reads, which is not tested here */
 	if (variant->forbidden)
 		return;
 	ASSERT_EQ(0, pipe(sweep.urgent));
@@ -521,7 +532,7 @@ TEST_F(region, switch_at_each_instruction)
 	EXPECT_EQ(NULL, wrong);
 	pthread_join(sweep.urgent_thread, &wrong);
 	EXPECT_EQ(NULL, wrong);
-	/* the last time it may have fired behind the scenario */
+	/* in the last round it may have fired after the scenario */
 	EXPECT_LE(k, sweep.held);
 	EXPECT_GE(k + 1, sweep.held);
 	EXPECT_LT(200, k);
@@ -529,14 +540,14 @@ TEST_F(region, switch_at_each_instruction)
 	EXPECT_EQ(1, outer_stretches);
 	EXPECT_EQ(1, inner_stretches);
 	EXPECT_LT(inner_dirty, outer_dirty);
-	/* what is not dirty has the same value, wherever the switch was */
+	/* all samples that are not dirty have the same value */
 	EXPECT_VALUE(k + 1 - outer_dirty, 3 * INSTRUCTIONS(3),
 		     vpmc_region_stats(self->outer, 0, VPMC_INCLUSIVE));
 	EXPECT_VALUE(k + 1 - inner_dirty, INSTRUCTIONS(3),
 		     vpmc_region_stats(self->inner, 0, VPMC_INCLUSIVE));
 }
 
-/* The statistics against what is computed otherwise. */
+/* Compares the statistics with values that are computed in another way. */
 TEST(statistics)
 {
 	struct vpmc_stats stats = {};
@@ -549,7 +560,7 @@ TEST(statistics)
 		low = vpmc_stats_low(i);
 		next = vpmc_stats_low(i + 1);
 		ASSERT_LT(low, next);
-		/* the middle is at most 1/64 away */
+		/* the middle of a bucket is at most 1/64 away */
 		ASSERT_LE((next - 1 - low) / 2 * 64, low);
 		memset(&stats, 0, sizeof(stats));
 		vpmc_stats_add(&stats, low);

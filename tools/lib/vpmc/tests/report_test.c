@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Regions of two threads for VPMC_REPORT: known numbers of calls and instructions,
- * one that has not ended, and a child that reports nothing.
+ * Makes regions of two threads for VPMC_REPORT. The numbers of calls and
+ * instructions are known. One region does not end, and a child reports nothing.
  *
  * Copyright (C) 2026 vpmc developers
  */

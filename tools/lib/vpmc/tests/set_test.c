@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Opening, refusals, overflows, families, and who may: everything about a set but
- * its counts.
+ * Tests sets, except for their counts: opening, refusals, overflows, families
+ * and permissions.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -19,7 +19,7 @@
 #define PARANOID_FILE	"/proc/sys/kernel/vpmc_paranoid"
 #define PERF_PARANOID_FILE "/proc/sys/kernel/perf_event_paranoid"
 
-/* Seven counters, of which three are fixed ones: as Skylake has them. */
+/* Seven counters, three of them fixed ones, as Skylake has them. */
 static const char seven[] =
 	"instructions,cycles,r0300,branches,r00f0,r09f0,r0af0";
 
@@ -48,7 +48,7 @@ TEST(open_errors)
 	EXPECT_EQ(-ESRCH, vpmc_open_thread(&v, 0x3fffff, 0, &error));
 	EXPECT_EQ(VPMC_WHY_NO_THREAD, error.reason);
 	EXPECT_STREQ("thread 4194303", error.what);
-	/* kthreadd */
+	/* thread 2 is kthreadd */
 	EXPECT_EQ(-EOPNOTSUPP, vpmc_open_thread(&v, 2, 0, &error));
 	EXPECT_EQ(VPMC_WHY_KERNEL_THREAD, error.reason);
 	v = (void *)1;
@@ -64,7 +64,7 @@ TEST(open_errors)
 	vpmc_close(NULL);
 }
 
-/* No descriptor is lost, whatever fails, and none survives execve(). */
+/* No descriptor leaks, whatever fails, and none survives execve(). */
 TEST(descriptors)
 {
 	int before = dup(0), i, flags;
@@ -102,7 +102,7 @@ TEST(opened_for_reading)
 	EXPECT_EQ(-EBADF, vpmc_start(reader));
 	EXPECT_EQ(-EBADF, vpmc_unlink(reader));
 	EXPECT_EQ(-EBADF, vpmc_program(reader, NULL, 0, 0, &error));
-	EXPECT_NE(NULL, strstr(error.text, "reading alone"));
+	EXPECT_NE(NULL, strstr(error.text, "only for reading"));
 	vpmc_close(reader);
 	vpmc_close(v);
 }
@@ -139,7 +139,7 @@ static int program(FIXTURE_DATA(set) *self, const char *list, unsigned int flags
 	return vpmc_program(self->v, self->events, self->nr, flags, &error);
 }
 
-/* Each refusal names the event, the reason, and what helps. */
+/* Each refusal names the event, the reason and what helps. */
 TEST_F(set, refusals)
 {
 	char list[100];
@@ -175,7 +175,7 @@ TEST_F(set, refusals)
 					1U << 30, NULL));
 }
 
-/* More than the kernel's structure has room for. */
+/* More events than the kernel's structure has room for. */
 TEST_F(set, thirty_three)
 {
 	static struct vpmc_event events[VPMC_MAX_COUNTERS + 1];
@@ -201,7 +201,7 @@ TEST_F(set, optional)
 	ASSERT_TRUE(counted(self->v, 2, TURNS, count));
 	EXPECT_EQ(INSTRUCTIONS_OF(TURNS), count[0]);
 	EXPECT_EQ(BRANCHES_OF(TURNS), count[1]);
-	/* what does not fit is an error all the same */
+	/* optional events that do not fit are still an error */
 	EXPECT_EQ(-ENOSPC, program(self, "r00f0?,r01f0?,r02f0?,r03f0?,r04f0?", 0));
 }
 
@@ -219,7 +219,7 @@ TEST_F(set, counters_by_number)
 	EXPECT_EQ(1, control.counter[1].index);
 }
 
-/* Another thread's set has no page: its counters are asked of the kernel. */
+/* Another process's set has no page here, so the kernel reads its counters. */
 TEST_F(set, another_process)
 {
 	struct vpmc_event event = { .text = "branches", .select = 0x100c4,
@@ -329,14 +329,14 @@ TEST_F(set, ring)
 	EXPECT_EQ(-EINVAL, vpmc_consume(self->v, 100));
 	EXPECT_EQ(0, vpmc_consume(self->v, n));
 	EXPECT_EQ(n, ring->tail);
-	/* the child has no ring, and does not crash */
+	/* in the child the ring is empty, and reading it does not crash */
 	pid = fork();
 	if (!pid)
 		_exit(vpmc_ring_unread(ring) || vpmc_ring_lost(ring) ||
 		      vpmc_map_ring(self->v, &ring) != -ESRCH);
 	waitpid(pid, &status, 0);
 	EXPECT_EQ(0, status);
-	/* another one takes its place */
+	/* another ring takes its place */
 	control.ring_records = 1024;
 	ASSERT_EQ(1, vpmc_program_raw(self->v, &control, &error));
 	ASSERT_EQ(0, vpmc_map_ring(self->v, &ring));
@@ -346,7 +346,7 @@ TEST_F(set, ring)
 	EXPECT_EQ(VPMC_REASON_RING, error.reason);
 }
 
-/* Two children that have ended and one that lives. */
+/* A family with two children that have ended and one that lives. */
 TEST_F(set, family)
 {
 	struct vpmc_read sums;
@@ -382,7 +382,7 @@ TEST_F(set, family)
 	waitpid(pid[2], NULL, 0);
 }
 
-/* perf_event_open() raises SIGSYS from here on: this library must not need it. */
+/* Makes perf_event_open() raise SIGSYS. The library must not need that call. */
 static void forbid_perf(void)
 {
 	struct sock_filter filter[] = {
@@ -492,7 +492,7 @@ TEST_F(who, is_refused)
 	write_file(PARANOID_FILE, "0");
 }
 
-/* It touches no counters of the caller's. */
+/* vpmc_check() leaves the caller's counters alone. */
 TEST_F(set, check)
 {
 	uint64_t count[1];

@@ -2,8 +2,8 @@
 /*
  * usage: stress_test [ROUNDS]
  *
- * 8 threads that open, program, read and close at once, ROUNDS times altogether,
- * with event lists between them and processes that fork. Each count must be right.
+ * 8 threads open, program, read and close counters at once, ROUNDS times in total.
+ * Between them they parse event lists and fork. Each count must be right.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -44,7 +44,7 @@ static void one_round(const char *list)
 	work(TURNS);
 	if (vpmc_read(v, b, 2, &ticks) != 2)
 		errx(1, "vpmc_read");
-	/* a disturbed read may count its first attempts, too */
+	/* a disturbed read may also count its first attempts */
 	if (b[0] - a[0] < 2 * TURNS || b[0] - a[0] > 2 * TURNS + 10000 ||
 	    b[1] - a[1] < TURNS || !ticks)
 		__atomic_add_fetch(&wrong, 1, __ATOMIC_RELAXED);
@@ -52,7 +52,10 @@ static void one_round(const char *list)
 	vpmc_free_events(events);
 }
 
-/* A child of many threads: its copies of all handles are dead, and nothing hangs. */
+/*
+ * Forks. The child has one of many threads. Its copies of all handles are
+ * invalid, and it must not hang.
+ */
 static void fork_once(void)
 {
 	int status;
@@ -72,7 +75,9 @@ static void *rounds_of_thread(void *arg)
 	unsigned int i;
 
 	for (i = 0; i < rounds / THREADS; i++) {
-		/* libpfm4 is asked, too, but seldom: its tables are long */
+		/*
+		 * uses libpfm4 only now and then, because its tables are long
+		 */
 		one_round(i % 64 ? "instructions,branches" :
 			  number % 2 ? "INSTRUCTION_RETIRED,branches" :
 				       "instructions,BR_INST_RETIRED:ALL_BRANCHES");

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * perfctr's interface, what depends on the processor: x86.
+ * perfctr's interface: the part that depends on the processor, here x86.
  *
  * Copyright (C) 2026 vpmc developers
  *
- * Names, fields and numbers are those of perfctr 2.6, ABI 5.2/5.1, so that source
- * that was written for it compiles and runs on vpmc. libperfctr(7) tells what is
- * different. struct perfctr_cpu_state, the layout of perfctr's page, is not here: a
- * program that reads the page itself does not compile.
+ * Names, fields and numbers are those of perfctr 2.6, ABI 5.2/5.1, so source
+ * that was written for it compiles and runs on vpmc. libperfctr(7) describes
+ * the differences. struct perfctr_cpu_state, the layout of perfctr's page, is
+ * missing. A program that reads the page itself does not compile.
  */
 #ifndef LIBPERFCTR_ASM_PERFCTR_H
 #define LIBPERFCTR_ASM_PERFCTR_H
 
-/* Version of what is in this file. */
+/* Version of this file's part of the interface. */
 #define PERFCTR_CPU_VERSION		0x0501
 
-/* The most counters of a set. */
+/* Maximum number of counters in a set. */
 #define PERFCTR_X86_MAX_COUNTERS	18
 
 /* struct perfctr_info.cpu_type */
-#define PERFCTR_X86_GENERIC		0	/* run time alone */
+#define PERFCTR_X86_GENERIC		0	/* only run time */
 #define PERFCTR_X86_INTEL_P5		1
 #define PERFCTR_X86_INTEL_P5MMX		2
 #define PERFCTR_X86_INTEL_P6		3
@@ -38,8 +38,8 @@
 #define PERFCTR_X86_INTEL_P4M3		16
 #define PERFCTR_X86_INTEL_CORE		17
 #define PERFCTR_X86_INTEL_CORE2		18
-#define PERFCTR_X86_AMD_FAM10H		19	/* and later families of AMD's */
-#define PERFCTR_X86_INTEL_ATOM		20	/* and all later ones of Intel's */
+#define PERFCTR_X86_AMD_FAM10H		19	/* and later AMD families */
+#define PERFCTR_X86_INTEL_ATOM		20	/* and all later Intel processors */
 #define PERFCTR_X86_INTEL_NHLM		21
 #define PERFCTR_X86_INTEL_WSTMR		22
 
@@ -60,13 +60,13 @@ struct perfctr_sum_ctrs {
 /**
  * struct perfctr_cpu_control - What a set counts
  * @tsc_on:	Count run time.
- * @nractrs:	Number of counters that only count (a-mode).
- * @nrictrs:	Number of those behind them that interrupt (i-mode).
- * @pmc_map:	The counter to use: the operand of RDPMC.
- * @evntsel:	Its event select, as the processor has it. EN must be set, and INT
- *		for i-mode counters alone.
- * @p4:		The Pentium 4's further registers; must be zero.
- * @evntsel_high: Bits 32-63 of an event select, on AMD's processors.
+ * @nractrs:	Number of counters that only count (a-mode). They come first.
+ * @nrictrs:	Number of counters that interrupt (i-mode).
+ * @pmc_map:	RDPMC index of the counter to use.
+ * @evntsel:	Event select in the processor's format. EN must be set. INT must be
+ *		set for i-mode counters, and only for these.
+ * @p4:		More registers of the Pentium 4; must be zero.
+ * @evntsel_high: Bits 32-63 of an event select, on AMD processors.
  * @nhlm:	Nehalem's off-core registers; must be zero.
  * @ireset:	Negative: the number of events until an i-mode counter interrupts.
  */
@@ -96,8 +96,8 @@ struct perfctr_cpu_control {
 };
 
 /*
- * In the siginfo_t of an overflow's signal: si_code, which is POLL_MSG, and the
- * counters that overflowed.
+ * These are in the siginfo_t of an overflow's signal. si_code is SI_PMC_OVF,
+ * which is POLL_MSG. si_pmc_ovf_mask has the counters that overflowed.
  */
 #define SI_PMC_OVF		3
 #define si_pmc_ovf_mask		si_fd

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * perfctr's interface, what every processor has.
+ * perfctr's interface: the part that is the same on all processors.
  *
  * Copyright (C) 2026 vpmc developers
  *
- * perfctr's requests of ioctl() are not here: those of the kernel's /dev/perfctr are
- * others. Programs call the functions of libperfctr.h.
+ * perfctr's ioctl() requests are missing, because the kernel's /dev/perfctr has
+ * other ones. Programs call the functions of libperfctr.h.
  */
 #ifndef LIBPERFCTR_LINUX_PERFCTR_H
 #define LIBPERFCTR_LINUX_PERFCTR_H
 
 #include <asm/perfctr.h>
 
-/* Upper half: version of the calls; lower half: of <asm/perfctr.h>. */
+/*
+ * The upper half is the version of the calls, the lower half that of
+ * <asm/perfctr.h>.
+ */
 #define PERFCTR_API_VERSION	0x0502
 #define PERFCTR_ABI_VERSION	((PERFCTR_API_VERSION << 16) | PERFCTR_CPU_VERSION)
 
@@ -25,10 +28,10 @@
  * struct perfctr_info - The processor and its driver
  * @abi_version:	PERFCTR_ABI_VERSION.
  * @driver_version:	"vpmc" and the version of its interface.
- * @cpu_type:		PERFCTR_X86_*: by which events programs choose.
+ * @cpu_type:		PERFCTR_X86_*. Programs choose their events by it.
  * @cpu_features:	PERFCTR_FEATURE_* bits.
  * @cpu_khz:		Rate of the TSC; 0 if it is not known.
- * @tsc_to_cpu_mult:	0: the TSC's rate stands for the processor's.
+ * @tsc_to_cpu_mult:	0: the processor's rate is taken to be the TSC's.
  */
 struct perfctr_info {
 	unsigned int abi_version;
@@ -55,8 +58,8 @@ struct perfctr_cpu_mask {
 /**
  * struct vperfctr_control - How a thread's counters are programmed
  * @si_signo:	Signal of an overflow, or 0.
- * @cpu_control: What is counted.
- * @preserve:	Bit n: counter n goes on from the sum that it has.
+ * @cpu_control: What the counters count.
+ * @preserve:	Bit n: counter n continues from its old sum.
  * @flags:	VPERFCTR_CONTROL_* bits.
  */
 struct vperfctr_control {
@@ -71,7 +74,7 @@ struct vperfctr_control {
 
 #define VPERFCTR_CONTROL_CLOEXEC	0x01	/* execve() detaches the counters */
 
-/* The global mode's: of one CPU each. */
+/* Structures of the global mode, for one CPU each. */
 struct gperfctr_cpu_control {
 	unsigned int cpu;
 	struct perfctr_cpu_control cpu_control;

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
-# In the guest: sh guest.sh TYPE. libperfctr's tests and perfctr's own programs, on a
-# processor of that cpu_type. Prints a line for each test.
+# Runs in the guest: sh guest.sh TYPE. Runs libperfctr's tests and perfctr's own
+# programs, on a processor of cpu_type TYPE. Prints a line for each test.
 type=$1
 cd /tmp || exit
-# where its stack and libraries are decides what a program executes
+# What a program executes depends on the addresses of its stack and libraries.
 echo 0 >/proc/sys/kernel/randomize_va_space
 
 # check NAME COMMAND...
@@ -21,7 +21,7 @@ check() {
 says() {
 	grep -q -e "$1" /tmp/said || { cat /tmp/said; return 1; }
 }
-# run STATUS COMMAND...: keeps what it says
+# run STATUS COMMAND...: keeps the output and compares the status
 run() {
 	wanted=$1
 	shift
@@ -29,8 +29,8 @@ run() {
 	"$@" >/tmp/said 2>&1 || rc=$?
 	[ $rc = "$wanted" ] || { echo "status $rc"; tail -n 20 /tmp/said; return 1; }
 }
-# same FILTER COMMAND...: three runs alone, one with a program that competes for
-# both CPUs, give the same lines through FILTER, and one at least
+# same FILTER COMMAND...: four runs must give the same lines through FILTER, and at
+# least one. The last run has a program beside it that competes for both CPUs.
 same() {
 	filter=$1
 	shift
@@ -55,16 +55,17 @@ compete() {
 	wait
 }
 
-# the unit tests: each is a test of ours
+# Unit tests: each becomes a line.
 for program in perfctr_test perfctr_asan; do
 	PERFCTR_TYPE=$type $program >/tmp/tests 2>&1
-	# what is skipped is for another processor: no test here
+	# Skipped ones are for another processor.
 	sed -n -e '/# SKIP/d' -e "s/^\(not \)\{0,1\}ok [0-9]* \([a-z_]*\.[a-z_]*\).*/\1ok - $program: \2/p" \
 		-e 's/^# \(.*_test.c:.*\)/# \1/p' /tmp/tests
 	check "$program came to its end" grep '^# Totals:' /tmp/tests
 done
 
-# Our perfex: known is a program without libc, which executes the same each time.
+# perfex of this project. known is a program without libc, so it always executes the
+# same.
 lines() {
 	grep -vE '^(tsc				 {0,18}[0-9]+|event 0x[0-9A-F]{8}(/0x[0-9A-F]{8})?@([0-9]+		|0x[0-9a-f]{8}	) {0,18}[0-9]+)$' "$1"
 }
@@ -93,7 +94,7 @@ our_perfex() {
 	check "our perfex -i" run 0 perfex -i
 	cp /tmp/said /tmp/info
 	check "perfctr's perfex -i" run 0 perfex32 -i
-	# that one has not been built with the machine's size of a long
+	# perfex64 was built for another size of long
 	check "both -i are equal" cmp /tmp/info /tmp/said
 	check "our perfex -l" run 0 perfex -l
 	cp /tmp/said /tmp/list
@@ -144,7 +145,7 @@ else
 	check "our perfex: no list" says 'does not include an event list for this CPU type (this is not an error)'
 fi
 
-# perfctr's own; signal has periods of 25 events
+# perfctr's own programs; signal has periods of 25 events
 echo 1 >/proc/sys/kernel/vpmc_period_min
 if [ "$type" = 0 ]; then
 	check "self counts run time" run 0 self
@@ -164,7 +165,7 @@ check "self: the type" says "^cpu_type		$type ("
 check "self counts the same in each run" same 'grep "^pmc.0.	.*[1-9]"' self
 check "signal runs" run 0 signal
 check "global samples until it is ended" run 143 timeout 2 global
-# the events of its choice count nothing on the emulator, but the branches
+# except for branches, the emulator does not count the events that it chooses
 check "signal sees as many overflows in each run" same 'grep -c "on_sigio: PMC overflow"' signal
 if [ "$type" = 20 ]; then
 	check "signal sees overflows of both counters" says 'overflow set 0x2'
@@ -183,7 +184,8 @@ if [ "$type" = 18 ] || [ "$type" = 20 ]; then
 	check "perfex counts the same on a fixed counter" fixed_too
 	check "perfex gets the event select that it gave" says '^event 0x00410000@0x40000000	'
 fi
-# with any library: it expects a control message of 24 bytes where kernels give 20
+# This fails with any library, because it expects a control message of 24 bytes and
+# kernels send 20.
 check "perfex as a 64-bit program fails on today's kernels" run 1 perfex64 -e 0x4100c0 true
 check "perfex64: the message's length" says 'receiving fd/status: Protocol error$'
 echo "== end"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Version 2 of AMD's PMU: its global registers, or that they are not there.
+ * Version 2 of AMD's PMU: its global registers, or the lack of them.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -35,7 +35,7 @@ static void test_cpuid(void)
 	check_eq("CPUID.80000022H:EBX", r[1], want_amd);
 }
 
-/* Software made for version 1 knows no global register */
+/* Software for version 1 does not know the global registers */
 static void test_power_on(void)
 {
 	check_eq("at power-on all counters are enabled", rdmsr(MSR_CTL), all());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * AMD's PMU: its registers, what they keep, and how a counter is seen to have
- * overflowed.
+ * AMD's PMU: its registers, the bits that they keep, and how an overflow is
+ * seen.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -136,7 +136,10 @@ static void test_events(void)
 		 rdpmc(0); }), 0);
 }
 
-/* Event selects alone say which counters count; nothing says who wrapped */
+/*
+ * Only event selects say which counters count. No register shows which one
+ * overflowed.
+ */
 static void test_several(void)
 {
 	u32 last = want_amd - 1;

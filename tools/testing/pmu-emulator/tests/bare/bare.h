@@ -93,8 +93,8 @@ typedef uint32_t u32;
 typedef uint64_t u64;
 
 /*
- * What starts and stops the counters: GLOBAL_CTRL, or without one the event
- * select of the counter that pmu_setup() was called for last.
+ * The MSR that starts and stops the counters: GLOBAL_CTRL, or without one the
+ * event select of the last counter of pmu_setup().
  */
 extern volatile u32 switch_msr;
 
@@ -111,7 +111,7 @@ extern char pmi_nmi[], pmi_vector[], tick[], gp_fault[];
 extern volatile u32 ticks, gp_count;
 extern volatile u64 pmi_restart;
 
-/* From the command line: what the CPU must have */
+/* Properties that the CPU must have, from the command line */
 extern bool want_pmu;
 extern u32 want_amd;		/* number of counters; 0: Intel's PMU */
 extern u32 want_family;		/* AMD's */
@@ -125,7 +125,10 @@ extern bool want_branches;
 extern u32 want_machine;	/* PMU_MACHINE_*, or */
 #define NO_MACHINE	99	/* QEMU without the series */
 
-/* With pmu-silicon: what a start and an interrupt may add, and how late one is */
+/*
+ * With pmu-silicon: what a start and an interrupt may add, and the longest
+ * delay of an interrupt
+ */
 #define START_MORE	2
 #define INTERRUPT_MORE	3
 #define MOST_LATE	200
@@ -134,8 +137,9 @@ extern struct level {		/* a data cache; size 0: there is none */
 } want_l1, want_l2;
 
 /*
- * Starts the second processor by INIT: the low halves of two of its registers are
- * read, then AP_CONTROL is written to the first and AP_COUNTER to the second.
+ * Starts the second processor by INIT. It reports the low halves of two of its
+ * registers. Then it writes AP_CONTROL to the first one and AP_COUNTER to the
+ * second.
  */
 bool ask_ap(u32 control, u32 counter, u32 *control_was, u32 *counter_was);
 
@@ -260,7 +264,7 @@ static inline void apic_write(u32 reg, u32 val)
 	*(volatile u32 *)(0xfee00000 + reg) = val;
 }
 
-/* The MSR of a counter that is named by its bit in GLOBAL_CTRL */
+/* Returns the MSR of the counter with this bit in GLOBAL_CTRL */
 static inline u32 ctr_msr(u32 ctr)
 {
 	if (want_amd)
@@ -280,19 +284,22 @@ static inline u64 bit(u32 ctr)
 	return 1ull << ctr;
 }
 
-/* Everything stopped, cleared and no interrupt */
+/* Stops and clears everything, without interrupts */
 void pmu_clear(void);
 
 /*
- * Let a counter count event, by Intel's name, in OS mode from value on, when the
- * value that this returns is written to switch_msr.
+ * Makes a counter count event, by Intel's name, in OS mode from value. It
+ * starts when the returned value is written to switch_msr.
  */
 u64 pmu_setup(u32 ctr, u32 event, u64 value, bool pmi);
 
-/* What a loop counts */
+/* Returns what a loop counts */
 u64 count_spin(u32 ctr, u32 event, u32 loops);
 
-/* Every bit of a control register: it faults or it is kept, nothing else */
+/*
+ * Tests every bit of a control register. A bit faults or is kept, and changes
+ * nothing else.
+ */
 void test_control_bits(const char *name, u32 msr, u64 valid, bool keeps);
 
 #endif /* __ASSEMBLER__ */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Mispredicted branches: patterns whose misses were worked out by hand.
+ * Mispredicted branches: patterns whose misses were computed by hand.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -9,7 +9,10 @@
 
 #define TURNS	32
 
-/* A turn for each bit of the pattern, from bit 0 on: taken if it is 1 */
+/*
+ * Makes an iteration for each bit of the pattern, from bit 0. The branch is
+ * taken if the bit is 1.
+ */
 static u32 conditional(u32 pattern)
 {
 	u32 misses;
@@ -34,9 +37,9 @@ static u32 conditional(u32 pattern)
 }
 
 /*
- * Each begins after 32 turns that were not taken, which leave the branch's
- * counter at 0.  The loop's own branch leaves its counter at 2, and the last turn
- * is a miss of it.
+ * Each pattern begins after 32 branches that were not taken, which leave the
+ * branch's counter at 0. The loop's own branch leaves its counter at 2, and is
+ * missed in the last iteration.
  */
 static void test_patterns(void)
 {
@@ -70,7 +73,7 @@ static void elsewhere(void)
 	asm volatile("");
 }
 
-/* Calls FIRST and SECOND by turns, from one place */
+/* Calls FIRST and SECOND alternately, from one place */
 static u32 indirect(void *first, void *second, u32 turns)
 {
 	u32 misses;

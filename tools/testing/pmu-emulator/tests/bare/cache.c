@@ -8,22 +8,22 @@
 #include "bare.h"
 #include "pmu-test-msr.h"
 
-/* Memory that nobody else uses: what is measured, and what evicts it */
+/* Memory that nothing else uses: one area is measured, another one evicts it */
 #define AREA	((char *)WALK_START)
 #define OTHER	((char *)0x900800)
 #define EVICT	((char *)0x1000000)
 
-/* In walks: how many accesses, in the low bits of how far they are apart */
+/* In walks: the number of accesses, in the low bits of their distance */
 #define MAX_K	0x1ff
 
 struct level want_l1, want_l2;
 
-/* What an access adds; in the order of the totals' numbers */
+/* What an access adds, in the order of the totals' numbers */
 struct counts {
 	u32 loads, stores, l1_loads, l1_stores, l2_loads, l2_stores;
 };
 
-/* Neither level has anything of AREA afterwards. */
+/* Afterwards neither level has a line of AREA. */
 void evict(void)
 {
 	for (u32 i = 0; i < 2 * want_l2.size; i += want_l1.line)
@@ -31,9 +31,9 @@ void evict(void)
 }
 
 /*
- * What CODE adds to register WHICH, a constant, with P in ESI, N in EBX and
- * OTHER in EDI; there is no other access to memory between the two reads.  CODE
- * may change all registers but EBP and ESP.
+ * Returns what CODE adds to register WHICH. P, a constant, is in ESI, N in EBX
+ * and OTHER in EDI. Memory is not accessed otherwise between the two reads.
+ * CODE may change all registers but EBP and ESP.
  */
 #define ADDED(read, which, code, p, n) ({				\
 	u32 _added, _c = (which), _b = (u32)(n);			\
@@ -55,7 +55,9 @@ void evict(void)
 #define TOTAL(event, code, p, n)					\
 	ADDED("rdmsr", PMU_TEST_MSR(PMU_TEST_##event), code, p, n)
 
-/* The same access again for each total, with caches that do not have it */
+/*
+ * Makes the same access for each total, with caches that do not have the line
+ */
 #define COUNTS(code, p, n) ({						\
 	struct counts _k;						\
 	evict();							\
@@ -73,7 +75,10 @@ void evict(void)
 	_k;								\
 })
 
-/* From a line to another one of its set, by no less than a walk can do */
+/*
+ * Returns the distance from a line to another one of its set, at least that of
+ * a walk
+ */
 static u32 same_set(const struct level *l)
 {
 	u32 step = l->size / l->ways;
@@ -96,7 +101,7 @@ static void check_counts(const char *name, struct counts got, struct counts want
 #define CHECK(name, code, p, ...) \
 	check_counts(name, COUNTS(code, p, 0), (struct counts){ __VA_ARGS__ })
 
-/* The same for all of k accesses from ESI on, EBX - k apart; EBX is k at the end */
+/* The same for k accesses from ESI, EBX - k apart. EBX is k at the end. */
 #define WALK_BEGIN	"mov %%ebx, %%ecx\n\t"			\
 			"and $0x1ff, %%ecx\n\t"			\
 			"sub %%ecx, %%ebx\n\t"
@@ -114,7 +119,7 @@ static void check_counts(const char *name, struct counts got, struct counts want
 	TOTAL(event, WALK_BEGIN WALK(LOAD) WALK(LOAD), AREA, (step) | (k)); \
 })
 
-/* k lines of a set: from one more than the ways on none of them stays */
+/* k lines of a set: if there are more than the ways, none of them stays */
 static void test_sets(void)
 {
 	u32 s1 = same_set(&want_l1), s2 = same_set(&want_l2);
@@ -135,8 +140,8 @@ static void test_sets(void)
 }
 
 /*
- * The first line of a full set is used once more: it stays, and the second one
- * has to go.  What decides is the last use, not the first.
+ * The first line of a full set is used once more. So it stays, and the second
+ * one is replaced. The last use decides, not the first.
  */
 static void test_lru(void)
 {
@@ -247,7 +252,7 @@ static void test_unaligned(void)
 		      AREA + l1 - 1, 2, 0, 2, 0, 1, 0);
 }
 
-/* Passes of a string instruction are accesses of their own. */
+/* Each pass of a string instruction makes its own accesses. */
 static void test_strings(void)
 {
 	u32 bytes = 4 * want_l2.line, l1 = bytes / want_l1.line;
@@ -271,7 +276,7 @@ static void test_strings(void)
 		     (struct counts){ 0 });
 }
 
-/* A counter counts what the totals say. */
+/* A counter must count the same as the totals. */
 #define COUNTED(event, code, p, n) ({					\
 	u64 _start;							\
 	u32 _n;								\
@@ -285,7 +290,7 @@ static void test_strings(void)
 	_n;								\
 })
 
-/* A line of its own each: 3 loads and 2 stores that miss, one that hits L1 */
+/* On separate lines: 3 loads and 2 stores that miss, and one that hits L1 */
 #define MIX	"cmpb $0, (%%esi)\n\t"				\
 		"cmpb $0, 2 * (4096 + 128)(%%esi)\n\t"		\
 		"cmpb $0, 4 * (4096 + 128)(%%esi)\n\t"		\

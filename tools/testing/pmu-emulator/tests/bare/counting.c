@@ -33,7 +33,7 @@ static void do_events(void)
 		wrmsr(ctr_msr(3), 0);
 }
 
-/* Start and stop of the counters is one WRMSR that counts: that which stops */
+/* One WRMSR of starting and stopping the counters counts: the one that stops */
 static const struct {
 	const char *total_name, *ctr_name;
 	u32 event, total, counted;
@@ -42,7 +42,7 @@ static const struct {
 	  PMU_TEST_CR4_WRITES, CR4_WRITES, CR4_WRITES },
 	{ "total of RDTSC", "counter of RDTSC", PMU_TEST_RDTSC, RDTSCS, RDTSCS },
 	{ "total of RDPMC", "counter of RDPMC", PMU_TEST_RDPMC, RDPMCS, RDPMCS },
-	/* the first RDMSR of the total itself */
+	/* the first RDMSR of the total */
 	{ "total of RDMSR", "counter of RDMSR", PMU_TEST_RDMSR, RDMSRS + 1, RDMSRS },
 	{ "total of WRMSR", "counter of WRMSR", PMU_TEST_WRMSR, WRMSRS, WRMSRS + 1 },
 };
@@ -66,7 +66,7 @@ static void test_events(void)
 	}
 }
 
-/* An instruction that faults counts for nothing */
+/* An instruction that faults does not count */
 static void test_faults(void)
 {
 	u64 insns, wrmsrs, rdmsrs, rdpmcs;
@@ -191,7 +191,7 @@ static void test_rep(void)
 	}
 }
 
-/* A counter that is written while it counts goes on from there */
+/* A counter that is written while it counts continues from that value */
 static void test_running(void)
 {
 	u64 a, b;

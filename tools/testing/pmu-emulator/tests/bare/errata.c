@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Three things that some processors do differently: when a status bit can be
- * cleared, what a new event select counts, and whether counter 3 is microcode's.
+ * Three differences of some processors: when a status bit can be cleared, what a
+ * new event select counts, and whether microcode uses counter 3.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -58,7 +58,7 @@ static u64 count_branches(void)
 	return rdpmc(0);
 }
 
-/* Without the sequence each of these counts core cycles */
+/* Without the sequence each of these selects counts core cycles */
 void test_erratum_nehalem(void)
 {
 	u64 cycles = SPIN_INSNS(LOOPS), branches;

@@ -16,7 +16,7 @@
 #define MSR_V6_FIXED0	0x1980
 #define LOOPS		1000
 
-/* Registers that this CPU has not */
+/* Registers that this CPU does not have */
 static bool absent(u32 msr)
 {
 	return !wrmsr_faults(msr, ~0ull) && rdmsr(msr) == 0;
@@ -39,7 +39,10 @@ void test_hybrid(void)
 	      rdpmc_faults(RDPMC_FIXED | NUM_FIXED));
 }
 
-/* The second CPU has more: what it reports, and what INIT leaves */
+/*
+ * The second CPU has more counters. It reports its registers, and INIT keeps
+ * them.
+ */
 void test_big_core(void)
 {
 	u32 global, last;
@@ -62,7 +65,9 @@ void test_big_core(void)
 		 AP_COUNTER);
 }
 
-/* The second CPU is the last one: it has no counter 3, or writes of 32 bits */
+/*
+ * The second CPU is the last one. It has no counter 3, or only 32-bit writes.
+ */
 void test_lesser(void)
 {
 	u32 global, unused;
@@ -72,7 +77,7 @@ void test_lesser(void)
 	check_eq("a lesser CPU: GLOBAL_CTRL after RESET", global, 0x7);
 }
 
-/* What is written by one address is read by the other */
+/* A value that is written through one address is read through the other one */
 static bool second_addresses(u32 i)
 {
 	wrmsr(MSR_V6_GP0 + 4 * i, 0x123456789a + i);

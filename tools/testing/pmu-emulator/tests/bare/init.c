@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * INIT leaves the PMU's registers as they were: seen on the second processor.
+ * INIT does not change the PMU's registers, tested on the second processor.
  *
  * Copyright (C) 2026 vpmc developers
  */

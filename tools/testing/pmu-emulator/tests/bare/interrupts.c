@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The performance monitoring interrupt: where it hits, when it is lost, when
+ * The performance monitoring interrupt: where it comes, when it is lost, when
  * it waits, and what it freezes.
  *
  * Copyright (C) 2026 vpmc developers
@@ -15,12 +15,12 @@ struct frame {		/* pusha, and what the interrupt pushed */
 	u32 eip, cs, eflags;
 };
 
-static struct {		/* what the last interrupt found */
+static struct {		/* state at the last interrupt */
 	u32 count, vector, eip, ebx, lvtpc;
 	u64 control, status;
 } volatile pmi;
 
-/* What an interrupt shall do: write -period to counter ctr and start again */
+/* What an interrupt must do: write -period to counter ctr and start again */
 static struct {
 	bool again;
 	u32 ctr, period;
@@ -61,7 +61,7 @@ static void cli(void)
 	asm volatile("cli" : : : "memory");
 }
 
-/* Returns what starts the counter */
+/* Returns the value that starts the counter */
 static u64 set_up(u32 lvtpc, u32 ctr, u32 event, u32 period)
 {
 	u64 start;
@@ -90,7 +90,7 @@ static u32 masked_by_pmi(void)
 	return want_amd ? 0 : LVT_MASKED;
 }
 
-/* Is the last interrupt one that came after n instructions of the loop? */
+/* Returns true if the last interrupt came after n instructions of the loop. */
 static bool hit_after(u32 n)
 {
 	/* all instructions of the loop but the last have one byte */
@@ -99,7 +99,7 @@ static bool hit_after(u32 n)
 	       pmi.ebx == LOOPS - (n + 1) / SPIN_LOOP_INSNS;
 }
 
-/* It hits between the instruction that overflows and the next, every time */
+/* It always comes between the instruction that overflows and the next one */
 static void test_position(const char *name, u32 lvtpc, u32 ctr, u32 event)
 {
 	u32 vector = lvtpc == LVT_NMI ? VECTOR_NMI : VECTOR_PMI;
@@ -185,7 +185,7 @@ static void test_status_set(void)
 	check_eq("it interrupts again nevertheless", pmi.count, 2);
 }
 
-/* The counter overflows by the very WRMSR that stops it */
+/* The counter overflows by the same WRMSR that stops it */
 static void test_stopped(void)
 {
 	u32 ctr = has_global() ? FIXED + 2 : 3;
@@ -212,7 +212,10 @@ static void test_stopped(void)
 	check_eq("one instruction short: no interrupt", pmi.count, 0);
 }
 
-/* Interrupts among insns counted, if each is followed by PMI_TAIL_INSNS */
+/*
+ * Returns the number of interrupts in counted insns, if PMI_TAIL_INSNS follow
+ * each
+ */
 static u32 expected_pmis(u32 insns, u32 period)
 {
 	return 1 + (insns - period) / (period - PMI_TAIL_INSNS);
@@ -230,7 +233,7 @@ static void test_rearm(const char *name, u32 lvtpc, u32 ctr, u32 period)
 
 /*
  * Timer interrupts make the emulator leave its loop at other places than
- * overflows.  They must neither cause an interrupt of ours nor move one.
+ * overflows. They must neither cause an overflow interrupt nor move one.
  */
 static void test_with_timer(u32 period, u32 timer)
 {
@@ -246,7 +249,7 @@ static void test_with_timer(u32 period, u32 timer)
 	before = rdmsr(total);
 	spin_sti(start, LOOPS);
 	insns = SPIN_STI_INSNS(LOOPS) + TICK_INSNS * ticks;
-	/* where time goes by instructions */
+	/* where instructions advance the time */
 	if (want_machine & PMU_MACHINE_EXACT)
 		check("with a timer: it has ticked",
 		      ticks >= SPIN_STI_INSNS(LOOPS) / timer);
@@ -277,7 +280,7 @@ static void test_trigger(void)
 	check_eq("trigger: interrupts hit where they shall", wrong, 0);
 }
 
-/* A PMI that is held back comes there too, and not before it is due */
+/* A PMI that is held back also comes there, and not before it is due */
 static void test_trigger_pmi(void)
 {
 	u32 period = 10, wrong = 0;
@@ -302,7 +305,7 @@ static void test_trigger_pmi(void)
 	check_eq("trigger: it comes when it is held no more", pmi.count, 1);
 }
 
-/* DEBUGCTL keeps two bits, version 1's and AMD's none, and nothing faults */
+/* DEBUGCTL keeps two bits, in version 1 and AMD's PMU none. No bit faults. */
 static void test_debugctl(void)
 {
 	u64 kept = has_global() ? FREEZE_ON_PMI | FREEZE_IN_SMM : 0;
@@ -322,8 +325,8 @@ static void test_debugctl(void)
 }
 
 /*
- * PMC0 interrupts after period instructions, fixed counter 1 counts all of
- * them.  Returns what starts both.
+ * Counter 0 interrupts after period instructions, and fixed counter 1 counts
+ * all of them. Returns the value that starts both.
  */
 static u64 set_up_freeze(u32 lvtpc, u32 period, u64 debugctl)
 {
@@ -347,7 +350,9 @@ static u64 frozen_control(u64 start)
 	return want_version >= 4 ? start : 0;
 }
 
-/* How many values differ from those of counters that froze after insns? */
+/*
+ * Returns how many values differ from those of counters that froze after insns
+ */
 static u32 not_frozen_after(u32 insns, u32 period)
 {
 	return (rdpmc(0) != insns - period) + (rdpmc(RDPMC_FIXED + 1) != insns) +
@@ -373,7 +378,7 @@ static void test_freeze(const char *name, u32 lvtpc)
 	check_eq(name, wrong, 0);
 }
 
-/* Does it count again, from where it was, when software says so? */
+/* Counting continues from the frozen values when software unfreezes */
 static void test_thaw(void)
 {
 	u64 start = set_up_freeze(VECTOR_PMI, 1000, FREEZE_ON_PMI);
@@ -451,11 +456,14 @@ static void test_freezing(void)
 	test_no_freeze();
 	if (!(want_machine & PMU_MACHINE_PARALLEL))
 		test_freeze_held();
-	set_up_freeze(LVT_MASKED, 1, 0);	/* nothing is left of it */
+	set_up_freeze(LVT_MASKED, 1, 0);	/* no overflow is left */
 	pmu_clear();
 }
 
-/* It hits right after the load that misses, and after what misses many times. */
+/*
+ * The interrupt comes right after the load that misses, and after an
+ * instruction that misses many times.
+ */
 void test_cache_interrupts(void)
 {
 	u32 event = PMU_TEST_EVTSEL(PMU_TEST_L1_LOAD_MISSES);
@@ -486,7 +494,7 @@ void test_cache_interrupts(void)
 	check_eq("after an instruction that misses more than once", wrong, 0);
 }
 
-/* After how many instructions of the loop the last interrupt came */
+/* Returns after how many instructions of the loop the last interrupt came */
 static int hit_at(void)
 {
 	u32 in_loop = pmi.eip - (u32)spin_loop;
@@ -495,7 +503,7 @@ static int hit_at(void)
 	return turns * SPIN_LOOP_INSNS + in_loop;
 }
 
-/* With pmu-silicon: late, and what interrupts add */
+/* With pmu-silicon: delay of interrupts, and what they add */
 void test_silicon_interrupts(void)
 {
 	u32 wrong = 0, late = 0, n = 0;

@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A multiboot program that tests the emulated PMU without an operating system
- * and writes TAP to the first serial port.  Command line: version=N width=N
- * full=0|1 pt=0|1, what the CPU must have; or amd=4|6, the number of counters,
- * and family=N, and v2=1 for version 2; or pmu=0; with no_rdpmc=N, so many that RDPMC does not find.
- * l1_size=N l1_ways=N l1_line=N and l2_*: data caches, and branches=1: branches
- * may be mispredicted; these alone are tested then, and so are ack=1, status bits
- * that are cleared while counters are on, and erratum=1, Nehalem's, erratum=2, TSX force abort,
- * no_writes=N, counters that ignore writes, masks=N, version 6 with these counters, and lesser=1, a second CPU with less. hybrid=1: a processor
- * with two types of core, besides all else.  machine=N: PMU_MACHINE_* bits that CPUID
- * must show, if not EXACT alone; 99: it is no machine of ours, and nothing else is
- * tested.  Bit SILICON: its bounds alone are.  accesses=N: nothing is tested, and memory is accessed in N turns of a loop.
+ * and writes TAP to the first serial port.
+ *
+ * The command line says what the CPU must have: version=N width=N full=0|1
+ * pt=0|1; or amd=4|6, the number of counters, with family=N, and v2=1 for
+ * version 2; or pmu=0. With no_rdpmc=N, RDPMC does not find N counters.
+ * hybrid=1 also tests a processor with two types of core.
+ *
+ * These options test only one thing each: l1_size=N l1_ways=N l1_line=N and
+ * l2_* data caches, and branches=1 mispredicted branches; ack=1 status bits
+ * that are cleared only while counters are on; erratum=1 Nehalem's erratum;
+ * erratum=2 TSX force abort; no_writes=N counters that ignore writes; masks=N
+ * version 6 with these counters; lesser=1 a second CPU with less.
+ *
+ * machine=N has the PMU_MACHINE_* bits that CPUID must show, if they are not
+ * EXACT alone. With 99 the emulator must not be this project's, and nothing
+ * else is tested. With bit SILICON only the bounds are tested. accesses=N tests
+ * nothing, and accesses memory in N iterations of a loop.
  *
  * Copyright (C) 2026 vpmc developers
  */

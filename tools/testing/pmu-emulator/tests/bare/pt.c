@@ -23,7 +23,7 @@
 #define CPUID_PT	(1u << 25)	/* CPUID.7.EBX */
 #define CPUID_TOPA	3		/* output to tables of several entries */
 
-/* Tracing: nothing can be changed but the bit that ends it */
+/* While tracing, only the bit that ends it can be changed */
 static void test_tracing(void)
 {
 	wrmsr(MSR_CTL, CTL_TOPA | CTL_OS | CTL_TRACE_EN);

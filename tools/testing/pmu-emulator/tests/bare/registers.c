@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CPUID, the PMU's MSRs and what faults.
+ * CPUID, the PMU's MSRs and faults.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -29,7 +29,7 @@ void pmu_clear(void)
 	apic_write(APIC_LVTPC, LVT_MASKED);
 }
 
-/* AMD's name of an event, given Intel's */
+/* Returns AMD's number of an event from Intel's */
 static u32 amd_event(u32 event)
 {
 	switch (event & 0xffff) {
@@ -165,7 +165,7 @@ static void test_counter_writes(void)
 	      wrmsr_faults(MSR_PERF_CAPABILITIES, PERF_CAP_FW));
 }
 
-/* CPUID names more counters than RDPMC finds. */
+/* CPUID reports more counters than RDPMC finds. */
 void test_no_rdpmc(void)
 {
 	u32 n = want_amd ? want_amd : 4, msr = want_amd ? 0xc0010201 : MSR_PMC0;
@@ -247,7 +247,7 @@ void test_registers(void)
 	test_test_msrs();
 }
 
-/* The leaf that names the machine is there with and without a PMU */
+/* The leaf that identifies the machine exists with and without a PMU */
 void test_machine(void)
 {
 	u32 r[4];
@@ -263,7 +263,7 @@ void test_machine(void)
 	check_eq("machine: EDX is zero", r[3], 0);
 }
 
-/* With pmu=off there is nothing left of it */
+/* With pmu=off there is no part of a PMU */
 void test_no_pmu(void)
 {
 	u32 r[4];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * pmu-silicon=SEED: counters are wrong, within their bounds.
+ * pmu-silicon=SEED: counters are inexact, within their bounds.
  *
  * Copyright (C) 2026 vpmc developers
  */

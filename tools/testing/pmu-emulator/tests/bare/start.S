@@ -30,9 +30,9 @@ _start:
 	jmp	1b
 
 /*
- * A performance monitoring interrupt: pmi_handler() has stopped the counters
- * and may have set them up again.  What counts when it has started them with
- * the WRMSR is PMI_TAIL_INSNS instructions: popa and iret.
+ * A performance monitoring interrupt. pmi_handler() has stopped the counters
+ * and may have set them up again. If it has, PMI_TAIL_INSNS instructions count
+ * after the WRMSR that starts them: popa and iret.
  */
 	.macro	pmi_stub name, vector
 	.globl	\name
@@ -60,7 +60,7 @@ tick:
 	movl	$0, EOI_REGISTER
 	iret
 
-/* #GP in an instruction of two bytes, which RDMSR, WRMSR and RDPMC are */
+/* #GP in an instruction of two bytes, such as RDMSR, WRMSR and RDPMC */
 	.globl	gp_fault
 gp_fault:
 	incl	gp_count
@@ -68,7 +68,7 @@ gp_fault:
 	add	$4, %esp
 	iret
 
-/* Arguments as those of spin(): the counters count from here */
+/* Arguments as for spin(). The counters count from here. */
 	.macro	spin_start
 	push	%ebx
 	mov	switch_msr, %ecx
@@ -98,7 +98,10 @@ spin_stopped:
 	pop	%ebx
 	ret
 
-/* The same with interrupts enabled within the counted part alone: 2 more */
+/*
+ * The same with interrupts enabled only within the counted part: 2 instructions
+ * more
+ */
 	.globl	spin_sti
 spin_sti:
 	spin_start
@@ -115,8 +118,8 @@ spin_sti:
 	ret
 
 /*
- * u32 walk(u64 start, u32 n): as spin(), with a load of a line of its own in each
- * turn, from WALK_START on.  walk_block(start): FXSAVE there.
+ * u32 walk(u64 start, u32 n): as spin(), with a load of another line in each
+ * iteration, from WALK_START. walk_block(start): FXSAVE there.
  */
 	.globl	walk, walk_loaded, walk_block, walk_saved
 walk:
@@ -139,7 +142,7 @@ walk_block:
 walk_saved:
 	jmp	2b
 
-/* void rep_stos(u64 start, void *p, u32 n): counted are REP_INSNS */
+/* void rep_stos(u64 start, void *p, u32 n): REP_INSNS instructions count */
 	.globl	rep_stos
 rep_stos:
 	push	%edi
@@ -197,8 +200,8 @@ access_memory:
 	ret
 
 /*
- * What the second processor does at each start, copied to AP_START: report two
- * of its PMU's registers, then write others values to them.
+ * Code of the second processor at each start, copied to AP_START: reports two
+ * of its PMU's registers, then writes other values to them.
  */
 	.globl	ap_code, ap_code_end
 	.code16

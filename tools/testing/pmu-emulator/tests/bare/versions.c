@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a version has that others do not.
+ * Features of single versions.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -11,7 +11,7 @@
 #define STATUS_HIGH	(0x1full << 58)		/* version 4: all but CondChgd, bit 63 */
 #define INUSE_PMI	(1ull << 63)
 
-/* A register of another version is none at all, as without the PMU */
+/* A register of another version does not exist, as without the PMU */
 static bool absent(u32 msr)
 {
 	return !wrmsr_faults(msr, ~0ull) && rdmsr(msr) == 0;
@@ -28,7 +28,7 @@ static void test_absent(void)
 	check_eq("version 1: no fixed counters, no global registers", wrong, 0);
 }
 
-/* Event selects alone say which counters count */
+/* Only event selects say which counters count */
 static void test_selects(void)
 {
 	u64 start;
@@ -59,7 +59,7 @@ static void test_any(void)
 	check_eq("AnyThread: fixed too", rdmsr(MSR_FIXED_CTR0 + 1), SPIN_INSNS(LOOPS));
 }
 
-/* Each bit that can be set in GLOBAL_STATUS is set, and cleared again */
+/* Each bit that can be set in GLOBAL_STATUS is set and cleared again */
 static void test_status_bits(void)
 {
 	u64 valid = ALL_COUNTERS | STATUS_HIGH;

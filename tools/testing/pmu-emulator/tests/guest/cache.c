@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * usage: cache ROWS
- * Data caches and mispredicted branches, counted by mainline's perf driver.  ROWS
- * is how many misses the second level has when 4 MiB are read in order; read
- * across they have one for each of a million numbers.
+ * Data caches and mispredicted branches, counted by mainline's perf driver. ROWS
+ * is the number of second-level misses when 4 MiB are read in order. Read by
+ * columns, each of a million numbers has a miss.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -16,7 +16,7 @@
 #define LINE		64
 #define LINES		(PAGE / LINE)
 
-/* Misses of L2 when a page is read that it does not have */
+/* Misses of L2 when an uncached page is read */
 static uint64_t page_misses;
 #define EVICT		(2 << 20)
 #define PART		64		/* rows */
@@ -30,9 +30,9 @@ static int matrix[N][N] __attribute__((aligned(PAGE)));
 static char evicting[EVICT] __attribute__((aligned(PAGE)));
 
 /*
- * Reads n numbers m times, each of them STEP bytes after the one before and the
- * first ones ROW bytes apart, while the event counts.  There is no other access
- * to memory between the two system calls.
+ * Reads n numbers m times while the event counts. The numbers are STEP bytes
+ * apart, and the first ones of each time ROW bytes. Memory is not accessed
+ * otherwise between the two system calls.
  */
 static __attribute__((noinline)) void walk(int fd, const void *p, long n,
 					   long step, long m, long row)
@@ -66,7 +66,10 @@ static __attribute__((noinline)) void walk(int fd, const void *p, long n,
 
 enum order { BY_ROWS, BY_COLUMNS };
 
-/* The least of some passes: an interrupt may evict the line that is being read */
+/*
+ * Returns the least of some passes, because an interrupt may evict the line
+ * that is being read.
+ */
 static uint64_t pass(int fd, enum order order)
 {
 	uint64_t added, least = UINT64_MAX;
@@ -135,8 +138,8 @@ static uint64_t interrupts(void)
 }
 
 /*
- * A part of the matrix by rows, again and again until no interrupt came: it might
- * evict the line that is being read.
+ * Reads a part of the matrix by rows, and repeats it until no interrupt came,
+ * which might evict the line that is being read.
  */
 static void check_quiet(const char *name, uint64_t event, uint64_t want)
 {
@@ -167,7 +170,7 @@ static void test_levels(uint64_t rows)
 	check_quiet("L2 misses", L2_MISS, misses);
 }
 
-/* Misses of L2 when the lines of a page are read */
+/* Returns the misses of L2 when the lines of a page are read. */
 static uint64_t read_page(int fd, const void *page)
 {
 	ioctl(fd, PERF_EVENT_IOC_RESET, 0);
@@ -186,7 +189,7 @@ static void *map_file(int file, int page, void *where)
 	return p;
 }
 
-/* What counts is the physical address. */
+/* The caches use physical addresses. */
 static void test_addresses(void)
 {
 	int fd = perf_open_raw(L2_MISS, USER, -1);
@@ -213,9 +216,9 @@ static void test_addresses(void)
 }
 
 /*
- * Two processes by turns on one CPU: what the other one does evicts. What an
- * interrupt does may evict, too, so the least of some turns counts where the
- * other process does nothing.
+ * Two processes take turns on one CPU. What the other one does evicts lines. An
+ * interrupt may evict, too, so where the other process does nothing, the least
+ * of some turns counts.
  */
 static void test_processes(void)
 {
@@ -263,7 +266,7 @@ static void test_cpus(void)
 	static char page[PAGE] __attribute__((aligned(PAGE)));
 
 	run_on_cpu(1);
-	evict();		/* who has had this memory before? */
+	evict();		/* remove what earlier users left */
 	run_on_cpu(0);
 	memset(page, 1, PAGE);
 	check_eq("a page that was just written", read_page(fd, page), 0);
@@ -274,7 +277,10 @@ static void test_cpus(void)
 	close(fd);
 }
 
-/* Interrupts load and store a lot, but not for the program that they hit. */
+/*
+ * Interrupts load and store much, but the interrupted program does not count
+ * that.
+ */
 static void test_modes(void)
 {
 	struct totals before, after;
@@ -289,7 +295,10 @@ static void test_modes(void)
 	check_eq("stores", after.user_next - before.user_next, 0);
 }
 
-/* What one instruction adds, when its page is not there and when it is */
+/*
+ * Returns what one instruction adds when its page is missing, and when it is
+ * present.
+ */
 #define FAULTING(code, p, more_loads, more_stores) do {				\
 	struct totals _before, _after;					\
 	uint64_t _loads[2], _stores[2];					\
@@ -311,7 +320,10 @@ static void test_modes(void)
 		 _stores[0] - _stores[1], more_stores);			\
 } while (0)
 
-/* A page fault: what the instruction has done before it is done again. */
+/*
+ * Before a page fault an instruction may have accessed memory. It does so again
+ * after the fault.
+ */
 static void test_faults(void)
 {
 	static const char there[64] = { 1 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Programs for a Linux guest that hold the emulated PMU to what mainline's
- * perf driver and the program text say: TAP, perf events, known code.
+ * For programs in a Linux guest, which compare the emulated PMU with the
+ * program text through mainline's perf driver: TAP, perf events, known code.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -84,14 +84,16 @@ static inline int perf_open_type(uint32_t type, uint64_t config, enum modes mode
 	return fd;
 }
 
-/* An event of this thread, disabled; or of another, enabled by exec */
+/*
+ * Opens an event of this thread, disabled; or of another one, enabled by exec
+ */
 static inline int perf_open(uint64_t config, enum modes modes, uint64_t period,
 			    int group, pid_t pid)
 {
 	return perf_open_type(PERF_TYPE_HARDWARE, config, modes, period, group, pid);
 }
 
-/* An event select and unit mask of this thread, disabled */
+/* Opens an event select and unit mask of this thread, disabled */
 static inline int perf_open_raw(uint64_t config, enum modes modes, int group)
 {
 	return perf_open_type(PERF_TYPE_RAW, config, modes, 0, group, 0);

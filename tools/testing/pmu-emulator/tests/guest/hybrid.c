@@ -27,7 +27,7 @@ static uint32_t type_of(const char *pmu)
 	return type;
 }
 
-/* An event in a group that has no counter left for it is refused. */
+/* An event is refused if its group has no counter left for it. */
 static bool fits(uint32_t type, int group)
 {
 	struct perf_event_attr attr = {

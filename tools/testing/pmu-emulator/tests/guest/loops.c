@@ -29,7 +29,7 @@ static const struct {
 
 #define NUM_EVENTS	(sizeof(events) / sizeof(events[0]))
 
-/* perf knows no other name of reference cycles than that of a fixed counter */
+/* perf knows reference cycles only as the event of a fixed counter */
 static uint64_t gp_alone;
 
 static struct shared {
@@ -41,7 +41,7 @@ static struct shared {
 	} result[MAX_PROCESSES];
 } *shared;
 
-/* One copy of the code, so that two calls differ in n alone */
+/* There is one copy of the code, so that two calls differ only in n. */
 static __attribute__((noinline)) void measure(const int *fd, uint64_t n,
 					      uint64_t *counted)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What counts as retired: not an instruction that faults, and a repeated one
- * once.
+ * Tests what counts as retired. An instruction that faults does not count, and
+ * a repeated one counts once.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -15,7 +15,10 @@
 static int fd, skip;
 static volatile long faults;
 
-/* Its instructions count too: as many for each fault, measured with UD2 */
+/*
+ * The handler's instructions count, too. They are as many for each fault, and
+ * measured with UD2.
+ */
 static void on_fault(int sig, siginfo_t *info, void *context)
 {
 	(void)sig;
@@ -24,7 +27,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 	((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] += skip;
 }
 
-/* Instructions per pass of a loop with insns in it, of which one may fault */
+/* Returns instructions per pass of a loop with insns, one of which may fault */
 #define MEASURE(insns, length) ({					\
 	uint64_t count[2];						\
 	skip = length;							\

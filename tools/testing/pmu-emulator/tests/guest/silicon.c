@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Mainline's perf driver where counters have silicon's manners: counts of loops of
- * known length are never below, and above by what interrupts, faults and starts
- * may add. The numbers are written, for a comparison with a second run.
+ * Mainline's perf driver with inexact counters. Counts of loops of known length
+ * are never too low. They are too high by at most what interrupts, faults and
+ * starts may add. The numbers are printed, to compare them with a second run.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -38,7 +38,7 @@ static uint64_t disturbances(void)
 	return sum + a + b;
 }
 
-/* What a loop counts, and by how much that may be too much */
+/* Returns the count of a loop. Stores how much too high it may be. */
 static uint64_t measure(int fd, uint64_t n, uint64_t *most)
 {
 	struct rusage before, after;
@@ -104,7 +104,7 @@ int main(void)
 	asm volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
 	check_eq("CPUID: the machine is one of ours", a, PMU_MACHINE_ID);
 	check(b & PMU_MACHINE_SILICON && !(b & PMU_MACHINE_EXACT),
-	      "CPUID: it has silicon's manners");
+	      "CPUID: its counters are inexact");
 	sigaction(SIGIO, &action, NULL);
 	run_on_cpu(0);
 	test_counts();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * usage: steps PROGRAM [ARGUMENT]...
- * The single-step judge: counts the instructions of a program from exec to exit
+ * The single-step reference: counts the instructions of a program from exec to exit
  * with the PMU, and again by executing it one instruction at a time.  A pass of
  * REP is a step of its own that leaves the instruction pointer where it was.
  *

@@ -33,7 +33,7 @@ static uint64_t kernel_total(int event)
 	return rdmsr(PMU_TEST_MSR(event));
 }
 
-/* What n passes add to a total, beyond what one pass does */
+/* Returns what n passes add to a total, beyond what one pass adds */
 #define PASSES_ADD(event, n, code) ({					\
 	uint64_t added[2];						\
 	for (int k = 0; k < 2; k++) {					\
@@ -84,7 +84,10 @@ static void test_page_faults(void)
 	check_eq("page faults", user_total(PMU_TEST_PAGE_FAULTS) - before, PAGES);
 }
 
-/* Mapping an event sets CR4.PCE, unmapping it clears it; RDPMC works between */
+/*
+ * Mapping an event sets CR4.PCE, and unmapping it clears CR4.PCE. RDPMC works
+ * in between.
+ */
 static void test_pce(void)
 {
 	int fd = perf_open(PERF_COUNT_HW_INSTRUCTIONS, USER, 0, -1, 0);
@@ -129,7 +132,10 @@ static inline struct totals totals(uint32_t event)
 	return t;
 }
 
-/* The same totals by CPUID: no system call, nothing else in kernel mode */
+/*
+ * CPUID returns the same totals, without a system call or anything else in
+ * kernel mode
+ */
 static void test_cpuid(void)
 {
 	struct totals t, u;

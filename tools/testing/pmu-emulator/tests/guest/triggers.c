@@ -34,7 +34,7 @@ asm(".pushsection .text\n"
     "steps:	.quad 0\n"
     "	.popsection");
 
-/* What the thread on CPU 1 does when the one on CPU 0 is held */
+/* Actions of the thread on CPU 1 while the one on CPU 0 is held */
 enum answer { GO, GO_AND_COUNT, PAUSE, SPIN, SLEEP };
 
 static struct {
@@ -58,7 +58,7 @@ static void go_and_count(void)
 		       "+m"(other.turns) : "m"(other.over) : "memory", "cc");
 }
 
-/* The code is over: the other thread is to wait for the next trigger */
+/* The code has ended. Makes the other thread wait for the next trigger. */
 static void end_run(void)
 {
 	other.over = 1;
@@ -108,7 +108,10 @@ static void *other_thread(void *unused)
 	return NULL;
 }
 
-/* Runs the code with a trigger before instruction k; the status after it */
+/*
+ * Runs the code with a trigger before instruction k. Returns the status after
+ * it.
+ */
 static struct pmu_trigger run(unsigned int k, unsigned int action,
 			      enum answer answer)
 {
@@ -150,7 +153,7 @@ static void test_hold(void)
 	check_eq("and the length is told", t.count, STEPS + 1);
 }
 
-/* Until the others have executed n instructions, to the instruction */
+/* Waits until the others have executed exactly n instructions. */
 static void test_go(void)
 {
 	static const uint64_t some[] = { 1, 2, 3, 4, 100, GO_LAST };
@@ -160,7 +163,7 @@ static void test_go(void)
 
 	for (i = 0; i < sizeof(some) / sizeof(*some); i++) {
 		other.go = some[i];
-		/* Before RET: the next that happens is a look at turns */
+		/* Holds before RET. The next instruction then reads turns. */
 		other.answer = GO_AND_COUNT;
 		other.over = other.turns = 0;
 		if (pmu_trigger_arm(0, STEPS, PMU_TRIGGER_HOLD))
@@ -199,7 +202,7 @@ static void test_refused(void)
 	      "refused: no such command");
 }
 
-/* How many interrupts of irq_work CPU 0 has had */
+/* Returns how many irq_work interrupts CPU 0 has had */
 static uint64_t irq_works(void)
 {
 	FILE *f = fopen("/proc/interrupts", "r");
@@ -251,7 +254,7 @@ static void test_interrupt(void)
 	check_eq("interrupted before each instruction", wrong, 0);
 	check_eq("so many interrupts", irq_works() - before, STEPS + 1);
 
-	/* schedule() of its own accord, away and back */
+	/* schedule() is called without an interrupt, away and back */
 	start = symbol("__schedule", &end);
 	pmu_trigger_range(0, start, end);
 	before = irq_works();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Sets beside perf: which counters are whose, and what both count at a time.
+ * Sets beside perf: which counters belong to whom, and what both count at the
+ * same time.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -55,7 +56,7 @@ static inline void perf_close(int *fd)
 	fd[0] = -1;
 }
 
-/* What perf counts while the set does that of a loop, and constantly more. */
+/* Stores what perf counts while the set counts a loop, plus a constant. */
 static inline int perf_around(struct set *set, const int *perf, long n,
 			      __u64 *count)
 {
@@ -71,7 +72,7 @@ static inline int perf_around(struct set *set, const int *perf, long n,
 	return 0;
 }
 
-/* How many counts of both are wrong; perf's group is enabled. */
+/* Returns how many counts of both are wrong. perf's group is enabled. */
 static inline int both_count(struct set *set, const int *perf, long n)
 {
 	__u64 one[3], some[3];
@@ -91,7 +92,10 @@ static inline int both_count(struct set *set, const int *perf, long n)
 	return wrong + 1;
 }
 
-/* Attach, map and program: goes on by itself after each @period instructions. */
+/*
+ * Attach, map and program. The set restarts itself after each @period
+ * instructions.
+ */
 static inline int open_for_overflows(struct set *set, uint64_t period)
 {
 	struct vpmc_control *control = &set->control;
@@ -121,7 +125,7 @@ static inline int allow_all_samples(void)
 	       write_file("/proc/sys/kernel/perf_cpu_time_max_percent", "0");
 }
 
-/* An event of perf's that interrupts. */
+/* A perf event with interrupts. */
 struct perf_samples {
 	int fd;
 	struct perf_event_mmap_page *page;
@@ -158,7 +162,7 @@ static inline void samples_close(struct perf_samples *samples)
 	close(samples->fd);
 }
 
-/* What both sides write. */
+/* Registers that both sides write. */
 struct shared_registers {
 	uint64_t evtsel[4];		/* from 0x186 */
 	uint64_t counter[4];		/* from 0xc1 */

@@ -10,7 +10,7 @@
 #include <linux/capability.h>
 #include "target.h"
 
-/* Has these capabilities alone, whatever it had. */
+/* Sets exactly these capabilities. */
 static inline int set_capabilities(uint64_t caps)
 {
 	struct __user_cap_header_struct header = {
@@ -24,7 +24,7 @@ static inline int set_capabilities(uint64_t caps)
 	return syscall(SYS_capset, &header, data);
 }
 
-/* Becomes a user who keeps some capabilities. */
+/* Changes to user @uid, and keeps these capabilities. */
 static inline int become_with(uid_t uid, uint64_t caps)
 {
 	if (!uid)

@@ -11,7 +11,10 @@
 
 #define FUNC(name)	.globl name; .type name, @function; .balign 64; name
 
-/* After a system call that is made %r9 times: its results or'ed together. */
+/*
+ * Ends an iteration after a system call, of %r9 iterations. ORs the results
+ * together.
+ */
 	.macro	next_turn
 	or	%rax, %r10
 	dec	%r9
@@ -119,7 +122,7 @@ FUNC(code_touch):
 	xor	%eax, %eax
 	ret
 
-/* long code_syscalls(long n): n times getppid() */
+/* long code_syscalls(long n): getppid(), n times */
 FUNC(code_syscalls):
 1:	mov	$__NR_getppid, %eax
 	syscall
@@ -128,7 +131,7 @@ FUNC(code_syscalls):
 	xor	%eax, %eax
 	ret
 
-/* long code_yield(long n, long turns): n times a loop, then sched_yield() */
+/* long code_yield(long n, long turns): a loop, then sched_yield(), n times */
 FUNC(code_yield):
 1:	mov	%rsi, %rdx
 2:	dec	%rdx
@@ -140,8 +143,8 @@ FUNC(code_yield):
 	ret
 
 /*
- * long code_migrate(const long mask[2], long n): n times sched_setaffinity()
- * of the caller, to mask[1], mask[0], ...; the array is aligned to 16 bytes
+ * long code_migrate(const long mask[2], long n): sched_setaffinity() of the
+ * caller to mask[1], mask[0], ..., n times; the array is aligned to 16 bytes
  */
 FUNC(code_migrate):
 	mov	%rdi, %r8
@@ -155,7 +158,7 @@ FUNC(code_migrate):
 	syscall
 	next_turn
 
-/* long code_sleep(const struct timespec *ts, long n): n times nanosleep() */
+/* long code_sleep(const struct timespec *ts, long n): nanosleep(), n times */
 FUNC(code_sleep):
 	mov	%rdi, %r8
 	mov	%rsi, %r9
@@ -167,8 +170,8 @@ FUNC(code_sleep):
 	next_turn
 
 /*
- * long code_signals(const sigset_t *set, long n): a loop with the signals of
- * the set let in. The handler and its way back are counted apart.
+ * long code_signals(const sigset_t *set, long n): a loop with these signals
+ * unblocked. The handler and its return are counted separately.
  */
 FUNC(code_signals):
 	mov	%rdi, %r8
@@ -272,8 +275,8 @@ code_clone_child:
 	syscall				/* 6 */
 
 /*
- * long code_clones(long flags, long n): n times code_clone() with a loop of
- * CODE_CLONES_TURNS, the child reaped each time
+ * long code_clones(long flags, long n): code_clone() with a loop of
+ * CODE_CLONES_TURNS, n times; waits for the child each time
  */
 FUNC(code_clones):
 	push	%rbx
@@ -304,8 +307,8 @@ FUNC(code_clones):
 	ret				/* 10 */
 
 /*
- * long code_serve(int fd, long turns): reads byte after byte from a pipe, and
- * runs a loop after each; until its end
+ * long code_serve(int fd, long turns): reads single bytes from a pipe up to its
+ * end, and runs a loop after each
  */
 FUNC(code_serve):
 	mov	%rdi, %r8
@@ -357,7 +360,7 @@ FUNC(code_exit):
 
 /*
  * long code_armed(struct code_armed *armed): body(a, b) with the emulator's
- * trigger armed for CPU 0. Its status after that is left in the structure.
+ * trigger armed for CPU 0. Stores the trigger's status in the structure.
  */
 FUNC(code_armed):
 	push	%rbx
@@ -388,7 +391,7 @@ FUNC(code_armed):
 	pop	%rbx
 	ret				/* 27 */
 
-/* long code_exec(const char *path, char **argv): returns on failure alone */
+/* long code_exec(const char *path, char **argv): returns only on failure */
 FUNC(code_exec):
 	xor	%edx, %edx
 	mov	$__NR_execve, %eax

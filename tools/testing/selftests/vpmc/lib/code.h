@@ -75,7 +75,7 @@ void code_handler(int sig);
 void code_restorer(void);
 extern volatile uint64_t code_signals_taken;
 
-/* What a signal said, the first one in element 0. */
+/* What a signal reported. The first signal is in element 0. */
 struct code_overflow {
 	uint64_t ip;
 	uint32_t mask;
@@ -101,7 +101,7 @@ long code_armed(long armed, long unused);
 #define CODE_COUNT(i, b)	((struct code_count){ (i), (b) })
 
 #define CODE_MEASURE		CODE_COUNT(10, 1)
-/* From CODE_MEASURE, what is executed until the body. */
+/* Part of CODE_MEASURE that is executed before the body. */
 #define CODE_MEASURE_HEAD	CODE_COUNT(4, 1)
 #define CODE_CONTROL(n)		CODE_COUNT(2 * (n) + 5, (n))
 /* Of the first instruction in the loop. */
@@ -117,11 +117,14 @@ long code_armed(long armed, long unused);
 #define CODE_SLEEP(n)		CODE_COUNT(7 * (n) + 5, (n) + 1)
 #define CODE_SIGNALS(n)		CODE_COUNT(2 * (n) + 15, (n) + 1)
 #define CODE_ONE_SIGNAL		CODE_COUNT(4, 1)
-/* A set that goes on by itself counts all, one that was resumed the rest. */
+/*
+ * A set with REARM counts all of the handler. A set that is resumed counts the
+ * rest after RESUME.
+ */
 #define CODE_OVERFLOW		CODE_COUNT(20, 0)
 #define CODE_OVERFLOW_RESUMED	CODE_COUNT(4, 0)
 #define CODE_FORK		CODE_COUNT(14, 2)
-/* The parent's, the child's, and the parent's up to the system call. */
+/* For the parent, for the child, and for the parent up to the system call. */
 #define CODE_CLONE		CODE_COUNT(9, 2)
 #define CODE_CLONE_CHILD(n)	CODE_COUNT(2 * (n) + 6, (n) + 1)
 #define CODE_CLONE_HEAD		CODE_COUNT(6, 0)
@@ -130,15 +133,15 @@ long code_armed(long armed, long unused);
 #define CODE_WAIT(n)		CODE_COUNT(2 * (n) + 6, (n) + 1)
 #define CODE_WRITE		CODE_COUNT(5, 1)
 #define CODE_UNTIL(n)		CODE_COUNT(3 * (n) + 2, (n) + 1)
-/* For each byte, and besides. */
+/* For each byte, and once at the end. */
 #define CODE_SERVE(turns)	CODE_COUNT(2 * (turns) + 9, (turns) + 2)
 #define CODE_SERVE_END		CODE_COUNT(10, 2)
 #define CODE_READ		CODE_COUNT(5, 1)
 #define CODE_MAP		CODE_COUNT(14, 1)
-/* Besides the body; and up to it. */
+/* In addition to the body, and the part before the body. */
 #define CODE_ARMED		CODE_COUNT(27, 2)
 #define CODE_ARMED_HEAD		CODE_COUNT(12, 1)
-/* To the system call, and nothing after it. */
+/* Up to the system call. */
 #define CODE_WAIT_HEAD(n)	CODE_COUNT(2 * (n) + 4, (n))
 #define CODE_WRITE_HEAD		CODE_COUNT(3, 0)
 #define CODE_EXIT(n)		CODE_COUNT(2 * (n) + 2, (n))

@@ -30,8 +30,8 @@ static inline int wait_for_fine_timers(void)
 }
 
 /*
- * Each @ns nanoseconds, or less often: on a slow kernel as much must be left of
- * each period for what is disturbed.
+ * A period of @ns nanoseconds, or more on a slow kernel, so that enough time is
+ * left for the disturbed process.
  */
 static inline struct timespec disturb_period(long ns)
 {
@@ -52,8 +52,8 @@ static inline pid_t disturber(void)
 }
 
 /*
- * Takes @cpu for a moment each @ns nanoseconds, whoever has it; with counters
- * of its own if @choice names some.
+ * Takes @cpu for a moment every @ns nanoseconds. Has its own counters if
+ * @choice names some.
  */
 static inline pid_t start_counting_preempter(int cpu, long ns,
 					     const struct choice *choice)
@@ -91,7 +91,7 @@ static inline pid_t start_competitor(int cpu)
 		code_loop(1000000, 0);
 }
 
-/* Moves thread @tid between the CPUs 0 and 1 each @ns nanoseconds. */
+/* Moves thread @tid between CPUs 0 and 1 every @ns nanoseconds. */
 static inline pid_t start_migrator(pid_t tid, long ns)
 {
 	const struct timespec ts = disturb_period(ns);
@@ -113,7 +113,7 @@ static inline pid_t start_migrator(pid_t tid, long ns)
 	}
 }
 
-/* 0 if the disturber still worked when it was stopped */
+/* Returns 0 if the disturber was still working when it was stopped. */
 static inline int stop_disturber(pid_t pid)
 {
 	if (pid <= 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A program of known length, to be run by execve() with counters running and
- * their descriptor open as EXEC_FD. Its standard output is struct vpmc_read
- * after STOP, then the page as it was mapped anew. With an argument it executes RDPMC
- * and no more; with two the loop has fewer turns.
+ * A program with a known number of instructions. Tests execute it with running
+ * counters, whose descriptor is open as EXEC_FD. It writes struct vpmc_read
+ * after STOP to standard output, then the page, which it maps again. With one
+ * argument it only executes RDPMC. With two, its loop is shorter.
  *
  * Copyright (C) 2026 vpmc developers
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * /dev/perfctr: what CPUs count, whoever runs there.
+ * /dev/perfctr, which counts all threads that run on a CPU.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -23,7 +23,7 @@ static inline int nr_cpus(void)
 	return sysconf(_SC_NPROCESSORS_CONF);
 }
 
-/* A descriptor or -errno. */
+/* Returns a descriptor or -errno. */
 static inline int global_open(void)
 {
 	int fd = open(GLOBAL_FILE, O_RDWR | O_CLOEXEC);
@@ -73,7 +73,7 @@ static inline int global_clear(int fd)
 	return vpmc_ioctl(fd, VPMC_IOC_G_CLEAR, NULL);
 }
 
-/* READ of @n CPUs from @first on: how many there are, or -errno. */
+/* READ of @n CPUs from @first. Returns the number of CPUs, or -errno. */
 static inline int global_read_some(int fd, uint32_t first, uint32_t n,
 				   struct vpmc_global_cpu *cpu)
 {
@@ -89,13 +89,13 @@ static inline int global_read_some(int fd, uint32_t first, uint32_t n,
 	return err ?: (int)read.nr_cpus;
 }
 
-/* Of all; @cpu has GLOBAL_CPUS elements. */
+/* READ of all CPUs. @cpu has GLOBAL_CPUS elements. */
 static inline int global_read(int fd, struct vpmc_global_cpu *cpu)
 {
 	return global_read_some(fd, 0, GLOBAL_CPUS, cpu);
 }
 
-/* The sum of one counter of one CPU now, or ~0. */
+/* Returns the present sum of one counter of one CPU, or ~0. */
 static inline uint64_t global_sum(int fd, uint32_t cpu, uint32_t i)
 {
 	struct vpmc_global_cpu one;
@@ -111,8 +111,8 @@ static inline uint32_t global_state(int fd, uint32_t cpu)
 }
 
 /*
- * What this CPU's instructions are more after a loop of @n turns, without those
- * that both reads execute. Not inlined, so that these are always the same.
+ * Returns how much a loop of @n iterations adds to this CPU's instructions,
+ * with those of both reads. It is not inlined, so that the latter are constant.
  */
 static __attribute__((noinline, unused)) uint64_t
 global_sum_of_loop(int fd, uint32_t cpu, long n)
@@ -123,7 +123,7 @@ global_sum_of_loop(int fd, uint32_t cpu, long n)
 	return global_sum(fd, cpu, 0) - before;
 }
 
-/* How many sums of a CPU are not those of @want. */
+/* Returns how many sums of a CPU differ from @want. */
 static inline int wrong_cpu(const struct vpmc_global_cpu *cpu, struct code_count want)
 {
 	if (cpu->sum[0] == want.insns && cpu->sum[1] == want.branches)
@@ -136,7 +136,7 @@ static inline int wrong_cpu(const struct vpmc_global_cpu *cpu, struct code_count
 	return 1;
 }
 
-/* A process that runs a loop on a CPU and ends. */
+/* Starts a process that runs a loop on a CPU and ends. */
 static inline pid_t start_loop(int cpu, long n)
 {
 	pid_t pid = fork();
@@ -158,7 +158,9 @@ static inline int loops_on_others(int cpus, long n)
 	return wrong;
 }
 
-/* The emulator's own total of instructions of a CPU in user mode, or ~0. */
+/*
+ * Returns the emulator's own total of a CPU's instructions in user mode, or ~0.
+ */
 static inline uint64_t user_total(int cpu)
 {
 	uint64_t cycles, passes, n = ~0ULL;
@@ -177,8 +179,8 @@ static inline uint64_t user_total(int cpu)
 }
 
 /*
- * Waits until no other CPU executes user code: who hands our output on still does,
- * after a line was printed. Returns 0 or -1.
+ * Waits until no other CPU executes user code. After a line was printed, the
+ * process that passes on the output still does. Returns 0 or -1.
  */
 static inline int wait_for_silence(void)
 {

@@ -15,18 +15,17 @@
 #define IMAGE		IMAGE_DIR "/image"
 
 /**
- * struct image - Such a process
- * @uid:	Who it is when it counts.
- * @effective:	Its effective user id, if that is another one.
- * @flags:	Of CONTROL.
- * @thread:	A thread that does not lead calls execve().
- * @context:	For security modules: what /proc/self/attr/exec is set to, or
- *		NULL.
- * @read:	What the image says after STOP.
- * @page:	What it maps, if @mapped.
- * @mapped:	It could.
- * @pid:	Its number.
- * @status:	Its end.
+ * struct image - A process that counts and then executes the image
+ * @uid:	Its user id while it counts.
+ * @effective:	Its effective user id, if that differs.
+ * @flags:	Flags of CONTROL.
+ * @thread:	A thread other than the leader calls execve().
+ * @context:	Value of /proc/self/attr/exec for security modules, or NULL.
+ * @read:	Result of READ in the image after STOP.
+ * @page:	The page that the image mapped, if @mapped.
+ * @mapped:	The image could map the page.
+ * @pid:	Process id.
+ * @status:	Exit status.
  */
 struct image {
 	uid_t uid, effective;
@@ -40,7 +39,7 @@ struct image {
 	int status;
 };
 
-/* The program. 0 or not. */
+/* Installs the program. Returns 0 on success. */
 static inline int image_install(uid_t owner, gid_t group, mode_t mode)
 {
 	mkdir("/tmp", 0755);

@@ -54,7 +54,7 @@ static inline int family_read(int fd, unsigned int flags,
 	return vpmc_ioctl(fd, VPMC_IOC_READ, read);
 }
 
-/* READ: 0 if it says exactly this, and each difference is printed. */
+/* Returns 0 if READ returns exactly this. Prints each difference. */
 static inline int family_wrong(int fd, unsigned int flags, unsigned int living,
 			       unsigned int finished, struct code_count count)
 {
@@ -110,7 +110,7 @@ static inline pid_t child_fork(struct child *c)
 	return c->pid;
 }
 
-/* The other side has come to the same point. */
+/* The other process has come to the same point. */
 static inline int child_send(struct child *c)
 {
 	return write(c->to, "", 1) == 1 ? 0 : -1;
@@ -123,7 +123,7 @@ static inline int child_wait(struct child *c)
 	return read(c->from, &byte, 1) == 1 ? 0 : -1;
 }
 
-/* Lets it end, and waits for that: 0 if all its checks passed. */
+/* Ends the child and waits for it. Returns 0 if all its checks passed. */
 static inline int child_end(struct child *c)
 {
 	close(c->to);

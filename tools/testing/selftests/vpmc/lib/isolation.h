@@ -31,18 +31,21 @@ struct view {
 	uint64_t after[RAW_MAX];
 };
 
-/* In memory that all processes of a test share. */
+/* Shared memory of all processes of a test. */
 struct stage {
-	unsigned int n;			/* what RDPMC accepts */
+	unsigned int n;			/* indices that RDPMC accepts */
 	uint32_t index[RAW_MAX];
 	uint64_t start;			/* a counter that never moved */
-	volatile long ran;		/* the victim's turns */
+	volatile long ran;		/* iterations of the victim */
 	struct view view[2];
-	long preempted[2];		/* the players, says the scheduler, ... */
-	long early[2];			/* ... without those before they meet */
+	long preempted[2];		/* preemptions of both players */
+	long early[2];			/* those of them before the players meet */
 };
 
-/* Without the counters that this PMU does not have. In static memory. */
+/*
+ * Removes the counters that this PMU does not have. The result is in static
+ * memory.
+ */
 static inline const struct choice *available(const struct stage *stage,
 					     const struct choice *choice)
 {
@@ -62,28 +65,28 @@ struct player;
 typedef int (*act_fn)(struct player *p);
 
 /**
- * struct scene - Who meets whom, and how
+ * struct scene - Watcher and victim, and how they meet
  * @watched:	The watcher's set; without an entry it has none.
  * @victim:	The victim's set.
- * @alone:	There is no such process: @meet makes the victim.
+ * @alone:	The victim has no process from the start. @meet makes it.
  * @stands:	The watcher's set stays stopped.
- * @prepare:	The watcher, before it starts its set.
- * @started:	The watcher, after that.
- * @late:	There is no first look: the watcher may not use RDPMC yet.
- * @look:	How the watcher looks, default: itself.
- * @away:	The watcher, after its first look.
- * @meet:	How the victim gets to run, default: it is a process that waits.
- * @asleep:	Done for the watcher from the other CPU, after the victim ran and
- *		while the watcher sleeps: by a thread, or
- * @by_process:	by another process.
- * @back:	The watcher, before it looks again.
- * @leave:	The victim, when it ran; default: tell the watcher.
- * @victim_body: What the victim does; default: start its set, wait for the
- *		watcher, execute the loop, and leave.
- * @turns:	The long loop, if not LONG_LOOP.
+ * @prepare:	Called by the watcher before it starts its set.
+ * @started:	Called by the watcher after it has started its set.
+ * @late:	There is no first look, because the watcher may not use RDPMC yet.
+ * @look:	Looks for the watcher. By default it looks itself.
+ * @away:	Called by the watcher after its first look.
+ * @meet:	Makes the victim run. By default the victim is a process that waits.
+ * @asleep:	Called on the other CPU, after the victim ran and while the watcher
+ *		sleeps, by a thread.
+ * @by_process:	Another process calls @asleep.
+ * @back:	Called by the watcher before it looks again.
+ * @leave:	Called by the victim after it ran. By default it wakes the watcher.
+ * @victim_body: The victim's work. By default it starts its set, waits for the
+ *		watcher, executes the loop, and leaves.
+ * @turns:	Length of the long loop, if not LONG_LOOP.
  * @still:	No set of the watcher's address space counts.
- * @untaken:	And no other one has counted on this CPU since the last claim on the
- *		PMU ended: its counters read zero.
+ * @untaken:	In addition, no set has counted on this CPU since the last claim on
+ *		the PMU ended, so the counters read zero.
  */
 struct scene {
 	struct choice watched[6];
@@ -94,7 +97,7 @@ struct scene {
 	long turns;
 };
 
-/* What a process of the scene knows. */
+/* State of a process of the scene. */
 struct player {
 	const struct scene *scene;
 	struct stage *stage;
@@ -103,11 +106,11 @@ struct player {
 	long turns;
 	pid_t victim;		/* 0: there is none */
 	pid_t watcher;		/* thread id */
-	int ready[2];		/* pipes: from the victim to who waits for both, ... */
-	int go[2];		/* ... to the victim, ... */
-	int done[2];		/* ... from it, ... */
-	int rest[2];		/* ... never written: when all is over */
-	int woken[2];		/* from who acts while the watcher sleeps */
+	int ready[2];		/* pipe from the victim to the parent */
+	int go[2];		/* pipe to the victim */
+	int done[2];		/* pipe from the victim */
+	int rest[2];		/* pipe whose end is the end of the scene */
+	int woken[2];		/* pipe from the caller of @asleep */
 };
 
 static inline __attribute__((__always_inline__))
@@ -119,7 +122,10 @@ void read_raw(const struct stage *stage, uint64_t *raw)
 		raw[i] = vpmc_rdpmc(stage->index[i]);
 }
 
-/* Wakes the other end of a pipe; waits for it, or for its end. */
+/*
+ * wake() wakes the other end of a pipe. await() waits for that, or for the end
+ * of the pipe.
+ */
 static inline int wake(const int *pipe)
 {
 	return write(pipe[1], "", 1) == 1 ? 0 : -1;
@@ -133,9 +139,9 @@ static inline int await(const int *pipe)
 }
 
 /*
- * The victim, when all that comes before the meeting is done: the watcher does
- * not begin earlier, so nothing of it falls into a moment when the watcher is
- * away from the CPU.
+ * Called by the victim when it is ready for the meeting. The watcher begins
+ * only then, so that none of the victim's preparations happen while the watcher
+ * is away from the CPU.
  */
 static inline int await_watcher(struct player *p)
 {
@@ -153,10 +159,13 @@ static inline int program_set(struct player *p, const struct choice *choice)
 	return set_program(&p->set, available(p->stage, choice));
 }
 
-/* Its end is never reached. */
+/* This period never ends. */
 #define LONG_PERIOD	(1ULL << 30)
 
-/* The set's first counter gets a period: such a set is loaded in another way. */
+/*
+ * Gives the set's first counter a period, because such a set is loaded in
+ * another way.
+ */
 static inline int add_period(struct player *p, const struct choice *choice)
 {
 	control_of(&p->set.control, available(p->stage, choice),
@@ -176,8 +185,8 @@ static inline int start_set(struct player *p)
 }
 
 /*
- * The victim runs at once when the watcher sleeps, and the watcher at once when
- * it is woken: it is the more urgent one, so nothing comes between.
+ * The victim runs as soon as the watcher sleeps. The watcher has a higher
+ * priority, so it runs as soon as it is woken. Nothing else runs in between.
  */
 static inline int meet_victim(struct player *p)
 {
@@ -188,7 +197,7 @@ static inline int look(struct player *p)
 {
 	const struct scene *s = p->scene;
 
-	/* Warm: the pages that read_raw() writes are there. */
+	/* touch the pages that read_raw() writes */
 	memset(p->view, 1, sizeof(*p->view));
 	p->stage->ran = 0;
 	if (!s->late)
@@ -208,7 +217,9 @@ static inline void *look_thread(void *arg)
 	return (void *)(long)look(arg);
 }
 
-/* From a thread that has no set, beside one that has. */
+/*
+ * Looks from a thread without a set, in a process where another thread has one.
+ */
 static inline int look_from_thread(struct player *p)
 {
 	pthread_t thread;
@@ -230,7 +241,7 @@ static inline void *act_while_asleep(void *arg)
 	return NULL;
 }
 
-/* Returns when the other one is in its place. */
+/* Returns when the other thread or process is ready. */
 static inline int start_actor(struct player *p)
 {
 	pthread_t thread;
@@ -273,7 +284,7 @@ static inline int tell_watcher(struct player *p)
 	return wake(p->done);
 }
 
-/* The watcher goes on when this one is gone. */
+/* The watcher continues when this process has ended. */
 static inline int leave_by_exit(struct player *p)
 {
 	_exit(0);
@@ -304,7 +315,7 @@ static inline int play_victim(struct player *p)
 	if (set_fifo(40))
 		return 43;
 	err = (p->scene->victim_body ?: run_victim)(p);
-	/* What it leaves behind stays so until the watcher has seen enough. */
+	/* keep what is left behind until the watcher has seen enough */
 	return err ?: await(p->rest) ? 44 : 0;
 }
 
@@ -313,7 +324,10 @@ static inline int open_pipes(struct player *p)
 	return pipe(p->ready) || pipe(p->go) || pipe(p->done) || pipe(p->rest);
 }
 
-/* child_status(), and what the scheduler took from it and its children. */
+/*
+ * Returns the same as child_status(). Adds the preemptions of the process and
+ * its children.
+ */
 static inline int end_player(pid_t pid, long *preempted)
 {
 	struct rusage usage;
@@ -327,7 +341,10 @@ static inline int end_player(pid_t pid, long *preempted)
 	return WEXITSTATUS(status);
 }
 
-/* Who does not write to a pipe closes that end: so each sees the other's end. */
+/*
+ * Each process closes the ends of pipes that it does not write to, so that the
+ * others notice its end.
+ */
 static inline int play(const struct scene *scene, struct stage *stage, int i)
 {
 	struct player p = {
@@ -370,7 +387,7 @@ static inline int play(const struct scene *scene, struct stage *stage, int i)
 	return err;
 }
 
-/* All indices that could be, or were on some processor, a counter's */
+/* Finds all indices that may belong to a counter on any processor. */
 static inline void probe(struct stage *stage)
 {
 	static const uint32_t kind[] = {
@@ -386,7 +403,7 @@ static inline void probe(struct stage *stage)
 				stage->index[stage->n++] = kind[i] | j;
 }
 
-/* In a child: whoever probes has a set. */
+/* Runs in a child, because the set that is needed for probing stays with it. */
 static inline int probe_and_exit(struct stage *stage)
 {
 	struct vpmc_info info;
@@ -403,7 +420,7 @@ static inline int probe_and_exit(struct stage *stage)
 	return stage->n ? 0 : 2;
 }
 
-/* @file: -1 for memory, or what other programs map too */
+/* @file is -1 for memory, or a file that other programs map, too. */
 static inline struct stage *open_stage(int file)
 {
 	struct stage *stage;
@@ -445,10 +462,10 @@ static inline void compare_views(struct __test_metadata *_metadata,
 }
 
 /*
- * The short loop and the long one, with @value in @file before each. However
- * urgent the players are, the scheduler's fair server may give the CPU to
- * others in between: then, by its own count, it is not the same scene, and both
- * are played again. The last two are judged in any case.
+ * Plays the short loop and the long one, with @value written to @file before
+ * each. The scheduler's fair server may give the CPU to other threads, whatever
+ * the players' priority. The preemptions then differ, and both are played
+ * again. The last two plays count in any case.
  */
 #define PLAYS	8
 

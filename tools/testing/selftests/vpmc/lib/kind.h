@@ -16,18 +16,18 @@
 
 #include <linux/vpmc.h>
 
-/* Event selects, counting user mode. */
+/* Event selects for user mode. */
 #define EV_INSNS	0x100c0ULL
 #define EV_BRANCHES	0x100c4ULL
 #define EV_CYCLES	0x1003cULL
-#define EV_REF		0x10300ULL	/* a fixed counter's alone */
+#define EV_REF		0x10300ULL	/* only on a fixed counter */
 /* User and kernel mode. */
 #define EV_KERNEL_INSNS	0x300c0ULL
 #define FIXED(n)	(VPMC_RDPMC_FIXED + (n))
 
 #define EVENT_MASK	0xffffULL
 
-/* The machine's PMU: all zero without vpmc. */
+/* The machine's PMU. All zeros without vpmc. */
 static struct vpmc_info machine;
 
 static void __attribute__((constructor)) machine_init(void)
@@ -50,7 +50,10 @@ static inline bool machine_is_zhaoxin(void)
 	return !strncmp((const char *)machine.name, "Zhaoxin", 7);
 }
 
-/* AMD counts cycles alone, at no fixed rate; one instruction is one cycle. */
+/*
+ * AMD counts only cycles, which have no fixed rate. One instruction is one
+ * cycle.
+ */
 static inline uint64_t event_here(uint64_t evtsel)
 {
 	static const uint16_t amd[][2] = {
@@ -72,9 +75,9 @@ static inline uint64_t event_here(uint64_t evtsel)
 }
 
 /*
- * The counter to use for one that Intel has: @taken are those in use. Without
- * fixed counters it is the last free one, as for a counter that is in use for a
- * fixed one.
+ * Returns the counter to use in place of one that Intel has. @taken has the
+ * counters in use. Without fixed counters, the last free counter replaces a
+ * fixed one or one that is in use.
  */
 static inline uint32_t index_here(uint32_t index, uint64_t taken)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory that does not come back.
+ * Measures lost memory.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -25,8 +25,8 @@ static inline long free_kb(void)
 }
 
 /*
- * The same once all that was freed before has come back, or a leak would hide
- * behind it.
+ * Returns free_kb() when all freed memory has come back. Otherwise a leak would
+ * be hidden.
  */
 static inline long settled_kb(void)
 {
@@ -37,9 +37,9 @@ static inline long settled_kb(void)
 }
 
 /*
- * How much less is free than @before said. What is freed comes back after a grace
- * period, some seconds later, when a batch is full or old; what has leaked never
- * does. More than @limit: after 20 seconds.
+ * Returns how much less memory is free than @before. Freed memory comes back
+ * some seconds later, after a grace period, when a batch is full or old. Leaked
+ * memory never does. Waits up to 20 seconds while more than @limit is lost.
  */
 static inline long lost_kb(long before, long limit)
 {
@@ -55,9 +55,9 @@ static inline long lost_kb(long before, long limit)
 }
 
 /*
- * A kernel that looks for uses after free keeps what is freed for a while, until
- * it has enough of that. So what loses memory is done again; what leaks loses as
- * much each time.
+ * A kernel that checks for uses after free keeps freed memory for a while, up
+ * to a limit. So tests repeat what loses memory. A leak loses as much each
+ * time.
  */
 #define LOSSES	40
 

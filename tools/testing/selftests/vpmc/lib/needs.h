@@ -53,7 +53,10 @@ enum {
 struct need {
 	const char *tests;
 	unsigned int what;
-	/* What else, a file that shows it, or a function. */
+	/*
+	 * text for other needs, and a file or function that shows whether they
+	 * are met
+	 */
 	const char *also;
 	const char *file;
 	bool (*has)(void);
@@ -69,8 +72,9 @@ extern const struct need test_needs[];
 #define IS_EMULATOR	(1u << 31)
 
 /*
- * IS_EMULATOR and PMU_MACHINE_* in our emulator, 0 on any other machine. QEMU
- * without our patches calls itself TCG, too, and answers no signature.
+ * Returns IS_EMULATOR and PMU_MACHINE_* in this project's emulator, and 0 on any
+ * other machine. QEMU without its patches calls itself TCG, too, but has no
+ * signature.
  */
 static inline unsigned int emulator(void)
 {
@@ -95,7 +99,10 @@ static inline bool has_root(void)
 	return !geteuid() && !getenv("VPMC_TEST_UID");
 }
 
-/* Who keeps the PMU from the tests, or NULL. The emulator's tests know. */
+/*
+ * Returns what keeps the PMU from the tests, or NULL. In the emulator it
+ * returns NULL, because tests there occupy the PMU on purpose.
+ */
 static inline const char *pmu_lacks(void)
 {
 	static const char *const holders[] = {
@@ -104,7 +111,7 @@ static inline const char *pmu_lacks(void)
 		[VPMC_HOLDER_WATCHDOG] = "the PMU: sysctl kernel.nmi_watchdog=0",
 		[VPMC_HOLDER_TRACE] = "the PMU, which Intel PT has",
 		[VPMC_HOLDER_REVOKED] = "the PMU: sysctl kernel.vpmc_revoke=0",
-		[VPMC_HOLDER_GLOBAL] = "the PMU: who counts CPUs has it",
+		[VPMC_HOLDER_GLOBAL] = "the PMU, which counts for CPUs",
 	};
 
 	if (!machine.nr_gp)
@@ -112,10 +119,10 @@ static inline const char *pmu_lacks(void)
 	if (emulator() & PMU_MACHINE_EXACT)
 		return NULL;
 	return machine.holder < sizeof(holders) / sizeof(*holders) ?
-	       holders[machine.holder] : "the PMU, which somebody else has";
+	       holders[machine.holder] : "the PMU, which another user has";
 }
 
-/* The first thing that the machine lacks, or NULL. */
+/* Returns the first thing that the machine lacks, or NULL. */
 static inline const char *machine_lacks(const struct need *need)
 {
 	if ((need->what & VPMC) && access("/proc/self/perfctr", F_OK))
@@ -155,7 +162,7 @@ need_of(const struct __test_metadata *test,
 typedef void test_fn(struct __test_metadata *test,
 		     struct __fixture_variant_metadata *variant);
 
-/* The tests' own functions, which run_or_skip() stands for. */
+/* The tests' own functions. run_or_skip() is called in their place. */
 static struct {
 	struct __test_metadata *test;
 	test_fn *fn;
@@ -169,9 +176,9 @@ static void run_or_skip(struct __test_metadata *_metadata,
 
 	if (lacks)
 		SKIP(return, "needs %s", lacks);
-	/* Interrupted, the program must not leave a test behind. */
+	/* end the test if the program is interrupted */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* What a test mounts on a user's machine goes with the test. */
+	/* mounts of a test on a user's machine end with the test */
 	if ((need_of(_metadata, variant)->what & DISTURBS) && !emulator() &&
 	    (unshare(CLONE_NEWNS) ||
 	     mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL)))
@@ -181,14 +188,16 @@ static void run_or_skip(struct __test_metadata *_metadata,
 	test_functions[i].fn(_metadata, variant);
 }
 
-/* The tests have been registered, by constructors that come earlier. */
+/* Constructors with higher priority have registered the tests. */
 static void __attribute__((constructor)) check_needs(void)
 {
 	struct __fixture_metadata *fixture;
 	struct __test_metadata *test;
 	unsigned int n = 0;
 
-	/* The init of kexec_test's second kernel: nothing is mounted yet. */
+	/*
+	 * kexec_test's second kernel runs this as init. Nothing is mounted yet.
+	 */
 	if (getpid() == 1)
 		return;
 	for (fixture = __fixture_list; fixture; fixture = fixture->next)
@@ -199,7 +208,7 @@ static void __attribute__((constructor)) check_needs(void)
 		}
 }
 
-/* A program that disturbs the machine leaves it as it was. */
+/* A program that disturbs the machine restores it at its end. */
 static void __attribute__((constructor)) put_back_at_the_end(void)
 {
 	const struct need *need;

@@ -15,7 +15,10 @@
 
 #define RATE	"/proc/sys/kernel/vpmc_overflow_rate"
 
-/* How many the administrator allows in a second; 0 or -errno. */
+/*
+ * Sets how many overflows the administrator allows in a second. Returns 0 or
+ * -errno.
+ */
 static inline int set_rate(int rate)
 {
 	char text[16];
@@ -25,13 +28,16 @@ static inline int set_rate(int rate)
 }
 
 /*
- * Of a set that counts the kernel: longer than what an interrupt and its signal
- * execute themselves, or it gets nowhere. And system calls for some of them.
+ * Period of a set that counts the kernel. It must be longer than what an
+ * interrupt and its signal execute themselves. KERNEL_SYSCALLS system calls
+ * contain some periods.
  */
 #define KERNEL_PERIOD		(100003 * test_slowness())
 #define KERNEL_SYSCALLS		100000
 
-/* So few, 40 in a tick or less, that a slow kernel, too, tells more of them. */
+/*
+ * Sets a rate of at most 40 in a tick, so that even a slow kernel reports more.
+ */
 static inline int set_low_rate(void)
 {
 	return set_rate(10000 / test_slowness());
@@ -70,7 +76,7 @@ static inline int open_with_period(struct set *set, uint64_t period, int sig)
 	return set->page == MAP_FAILED ? -ENOMEM : set_control(set);
 }
 
-/* The handler of code.S, which logs; 0 or -errno. */
+/* Installs code.S's handler, which logs. Returns 0 or -errno. */
 static inline int take_overflows(struct set *set, int sig)
 {
 	struct {
@@ -92,8 +98,8 @@ static inline int ignore_overflows(int sig)
 }
 
 /*
- * How many overflows of a counter with this period there are while the program
- * counts @total, and @extra in addition after each of them.
+ * Returns how many overflows a counter with this period has while the program
+ * counts @total, and @extra after each overflow.
  */
 static inline uint64_t overflows_in(uint64_t total, uint64_t extra,
 				    uint64_t period)
@@ -101,15 +107,15 @@ static inline uint64_t overflows_in(uint64_t total, uint64_t extra,
 	return total < period ? 0 : (total - extra) / (period - extra);
 }
 
-/* How much of the program itself is counted when the j-th one comes, from 1. */
+/* Returns the program's own count at the j-th overflow, from 1. */
 static inline uint64_t overflow_at(uint64_t j, uint64_t extra, uint64_t period)
 {
 	return j * (period - extra) + extra;
 }
 
 /*
- * The next instruction of code_loop(), run by code_measure(), after so many of
- * its instructions; or branches.
+ * Returns the address of the next instruction of code_loop() after so many
+ * instructions of code_measure(), or branches.
  */
 static inline uint64_t loop_ip(uint64_t insns)
 {
@@ -125,7 +131,7 @@ static inline uint64_t branches_at(uint64_t insns)
 	       (insns - CODE_MEASURE_HEAD.insns) / 2;
 }
 
-/* What of @events poll() tells, after @ms milliseconds at most. */
+/* Returns those of @events that poll() reports within @ms milliseconds. */
 static inline int polled_for(const struct set *set, int events, int ms)
 {
 	struct pollfd fd = { .fd = set->fd, .events = events };
@@ -139,8 +145,8 @@ static inline int polled(const struct set *set, int ms)
 }
 
 /*
- * What the handler had still to execute when it overflowed itself after RESUME:
- * the set stands until the next signal, and does not count that.
+ * Returns what the handler still had to execute when it overflowed itself after
+ * RESUME. The set is stopped until the next signal, and does not count that.
  */
 static inline uint64_t overflow_rest(uint64_t ip)
 {

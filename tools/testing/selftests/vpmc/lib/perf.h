@@ -11,13 +11,14 @@
 #include <linux/perf_event.h>
 #include "vpmc_test.h"
 
-/* In perf_open()'s modes: what is counted. */
+/* Modes for perf_open(). */
 #define PERF_USER	1
 #define PERF_KERNEL	2
 
 /*
- * On a hybrid processor perf has a PMU for each type of core, and an event counts on
- * one of them: that of the CPU where this thread is. 0 on others.
+ * On a hybrid processor perf has a PMU for each type of core, and an event
+ * counts on only one of them. Returns that of the current CPU. Returns 0 on
+ * other processors.
  */
 static inline uint64_t perf_pmu_here(void)
 {
@@ -32,7 +33,10 @@ static inline uint64_t perf_pmu_here(void)
 		<< PERF_PMU_TYPE_SHIFT;
 }
 
-/* The event of a thread, 0: one's own; in a group or with -1 a leader; or -errno. */
+/*
+ * Opens an event of a thread, or of the caller if @tid is 0. It joins @leader's
+ * group, or leads one if that is -1. Returns the descriptor or -errno.
+ */
 static inline int perf_open_of(pid_t tid, uint32_t type, uint64_t config,
 			       unsigned int modes, int leader)
 {
@@ -57,7 +61,7 @@ static inline int perf_open(uint32_t type, uint64_t config, unsigned int modes,
 	return perf_open_of(0, type, config, modes, leader);
 }
 
-/* Instructions in user mode: stopped, a leader. */
+/* Opens instructions in user mode, stopped, as a leader. */
 static inline int perf_open_insns(void)
 {
 	return perf_open(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS,
@@ -65,8 +69,8 @@ static inline int perf_open_insns(void)
 }
 
 /*
- * A software event that perf keeps with those of the PMU: it was in the group of
- * one that is gone. The descriptor, or -errno.
+ * Opens a software event that perf keeps with those of the PMU, because the
+ * leader of its group is closed. Returns the descriptor, or -errno.
  */
 static inline int perf_open_leftover(void)
 {
@@ -95,7 +99,7 @@ static inline int perf_read(int leader, unsigned int n, __u64 *count)
 	return 0;
 }
 
-/* Count a loop of @n turns: how far perf is off, or ~0. */
+/* Counts a loop of @n iterations. Returns perf's error, or ~0. */
 static inline uint64_t perf_error(long n)
 {
 	const struct code_count want = code_add(CODE_MEASURE, CODE_LOOP(n));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What /proc says.
+ * Reads facts from /proc.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -9,7 +9,7 @@
 
 #include "vpmc_test.h"
 
-/* Of a thread or process: R, S, ... or 0 if there is none. */
+/* Returns the state of a thread or process: R, S, ... or 0 if there is none. */
 static inline char task_state(pid_t tid)
 {
 	char path[64], text[512], *p;
@@ -49,7 +49,7 @@ static inline long task_switches(pid_t tid)
 	return found == 2 ? sum : -1;
 }
 
-/* Interrupts of ours on a CPU so far, or -1. */
+/* Returns the number of vpmc's interrupts on a CPU, or -1. */
 static inline long vpmc_interrupts(int cpu)
 {
 	FILE *f = fopen("/proc/interrupts", "r");

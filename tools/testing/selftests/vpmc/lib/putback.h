@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What tests change of the machine is put back when the program ends, however it
- * ends: sysctls, the CPUs that are online, and the like.
+ * Restores what tests change on the machine when the program ends in any way:
+ * sysctls, online CPUs and the like.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Everything that a test writes to and that outlives the test. */
+/* Files that a test writes to and whose values outlive the test. */
 static const char *const putback_patterns[] = {
 	"/sys/devices/system/cpu/cpu*/online",
 	"/proc/sys/kernel/vpmc_*",
@@ -107,9 +107,10 @@ static inline void putback_all(void)
 }
 
 /*
- * Waits until the program says that it ends, or a signal has ended it. Out of reach
- * of the terminal's signals. A program may have become a user who can write to
- * nothing of this, and send the guardian no signal.
+ * Waits until the program ends itself or by a signal. The guardian does not get
+ * signals from the terminal. It is a process because the program may have
+ * changed to a user who can write none of these files. That user cannot send
+ * the guardian signals either.
  */
 static inline void putback_guard(void)
 {

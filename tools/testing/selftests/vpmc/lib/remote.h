@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of other processes' counters count.
+ * Events for the tests of other processes' counters.
  *
  * Copyright (C) 2026 vpmc developers
  */

@@ -18,20 +18,20 @@ enum runner_kind {
 #define RUNNER_TURNS	1000
 
 /**
- * struct runner - One such thread
- * @kind:	What it does.
- * @cpu:	Where it starts, -1: anywhere.
- * @moves:	Not bound to @cpu for good.
- * @restarts:	WAITS: how often its system call is interrupted and begun again,
- *		one more instruction each time.
- * @choice:	What it counts.
- * @body:	What it does with its set, or NULL: what @kind says, exactly.
+ * struct runner - A thread that counts
+ * @kind:	Kind of work.
+ * @cpu:	CPU on which it starts; -1: any CPU.
+ * @moves:	It is bound to @cpu only at the start.
+ * @restarts:	For WAITS: how often its system call is interrupted and restarted.
+ *		Each restart is one more instruction.
+ * @choice:	Events that it counts.
+ * @body:	Work with its set. NULL: the work of @kind, whose counts are exact.
  * @set:	Its counters.
- * @turns:	RUNS: how many it has made.
- * @go:		RUNS: as long as this is VPMC_STATE_RUNNING.
- * @tid:	Its thread id, once its set is open.
- * @wrong:	Number of errors, once it has ended.
- * @pipe:	Wakes it.
+ * @turns:	For RUNS: number of iterations so far.
+ * @go:		For RUNS: it runs as long as this is VPMC_STATE_RUNNING.
+ * @tid:	Its thread id, set when its set is open.
+ * @wrong:	Number of errors, set when it has ended.
+ * @pipe:	Pipe that wakes it.
  * @thread:	The thread.
  */
 struct runner {
@@ -112,7 +112,7 @@ static inline void *runner_main(void *arg)
 	return NULL;
 }
 
-/* Start it, and wait until it is where its kind says: 0 or -1. */
+/* Starts it, and waits until it does what its kind says. Returns 0 or -1. */
 static inline int runner_start(struct runner *runner)
 {
 	char state;
@@ -130,7 +130,7 @@ static inline int runner_start(struct runner *runner)
 			sched_yield();
 	else
 		while ((state = task_state(runner->tid)) != 'S') {
-			/* It has ended. */
+			/* the thread has ended */
 			if (!state || strchr("ZX", state))
 				return -1;
 			sched_yield();
@@ -138,7 +138,7 @@ static inline int runner_start(struct runner *runner)
 	return runner->wrong ? -1 : 0;
 }
 
-/* Make a RUNS thread go on for so many turns. */
+/* Waits until a RUNS thread has made @n more iterations. */
 static inline void runner_wait_turns(struct runner *runner, uint64_t n)
 {
 	uint64_t end = runner->turns + n;
@@ -147,7 +147,7 @@ static inline void runner_wait_turns(struct runner *runner, uint64_t n)
 		sched_yield();
 }
 
-/* Let it end: the number of its errors. */
+/* Ends it. Returns the number of its errors. */
 static inline int runner_finish(struct runner *runner)
 {
 	runner->go = 0;

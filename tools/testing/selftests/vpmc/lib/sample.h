@@ -43,7 +43,7 @@ static inline int sample_is_later(const void *a, const void *b)
 	return x->ns < y->ns ? -1 : x->ns > y->ns;
 }
 
-/* With so much room, beside what was read before: 0 or -errno. */
+/* Reads up to @room bytes, and appends them. Returns 0 or -errno. */
 static inline int samples_read_some(int fd, struct samples *s, size_t room)
 {
 	struct vpmc_read_samples read = {
@@ -133,8 +133,8 @@ static inline struct code_count measured(uint64_t turns)
 }
 
 /*
- * How many samples of a thread that ran code_loop() once, from zero, are not as
- * they must be.
+ * Returns how many samples of a thread that ran code_loop() once, from zero,
+ * are wrong.
  */
 static inline int samples_wrong(const struct samples *s, uint32_t pid,
 				uint32_t tid, uint64_t period)

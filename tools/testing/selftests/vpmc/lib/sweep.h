@@ -29,7 +29,7 @@ static const struct choice others[] = {
 
 /* What happens at an instruction. */
 enum disturbance {
-	INTERRUPT,	/* of our vector, with nothing to do */
+	INTERRUPT,	/* of vpmc's vector, with nothing to do */
 	PREEMPT,	/* by a more urgent thread with counters of its own */
 	MIGRATE,	/* to CPU 1 */
 	READ,		/* by another thread: an IPI if it runs */
@@ -82,16 +82,18 @@ struct sweep {
 	struct urgent urgent;
 	enum disturbance what;
 	struct set set;		/* of the disturbed thread */
-	struct partner *partner;	/* whom it yields to, or NULL */
-	pid_t tid;		/* whom to migrate */
-	int fd;			/* whose set */
-	int wake;		/* pipe of the thread that shall run */
+	struct partner *partner;	/* thread to which it yields, or NULL */
+	pid_t tid;		/* thread to migrate */
+	int fd;			/* counters for the command */
+	int wake;		/* pipe of the thread to run */
 	int perf;		/* the perf event, or -errno */
 	pthread_t thread;	/* disturbs, on CPU 1 */
 	sem_t begin, end;
 	volatile bool listening, over, quit;
 	bool fired;
-	/* Not if CPU 1 had to wait for CPU 0 first, which lets that one go. */
+	/*
+	 * false if CPU 1 had to wait for CPU 0 first, which lets CPU 0 continue
+	 */
 	volatile bool disturbed;
 	bool ends;		/* the scenario unlinks the set */
 	int (*call)(struct sweep *s);	/* CALL: 0 or -errno */
@@ -123,7 +125,10 @@ static int sweep_disturb(struct sweep *s)
 	case UNLINK:
 		return vpmc_ioctl(s->fd, VPMC_IOC_UNLINK, 0);
 	case RUN:
-		/* It is less urgent than this thread, which must sleep. */
+		/*
+		 * The woken thread has a lower priority than this one, which
+		 * must sleep.
+		 */
 		if (write(s->wake, "", 1) != 1 || nanosleep(&moment, NULL))
 			return -errno;
 		return 0;
@@ -144,7 +149,7 @@ static int sweep_disturb(struct sweep *s)
 		s->perf = perf_open_insns();
 		if (s->perf < 0)
 			return s->perf == -EBUSY ? 0 : s->perf;
-		/* Who has it can count. */
+		/* The opener of the event can count. */
 		return perf_error(100) ? -EIO : 0;
 	case PROGRAM:
 		control_of(&control, mine, 0);
@@ -323,7 +328,7 @@ static inline void sweep_end(struct sweep *s, struct pmu_trigger at)
 
 /*
  * START, body(a, b), STOP; the body is disturbed at its k-th instruction. If
- * START is the disturbance the set stands until then.
+ * START is the disturbance, the set is stopped until then.
  */
 static inline long sweep_body(struct sweep *s, struct set *set, unsigned long k,
 			      code_fn body, long a, long b)
@@ -358,8 +363,8 @@ static inline void sweep_disarm(struct sweep *s)
 }
 
 /*
- * Is everything as it must be after the k-th instruction was disturbed, or was
- * past the end? The number of errors.
+ * Checks everything after a disturbance at the k-th instruction, or past the
+ * end. Returns the number of errors.
  */
 static inline int sweep_wrong(const struct sweep *s, unsigned long k)
 {
@@ -379,8 +384,8 @@ static inline int sweep_wrong(const struct sweep *s, unsigned long k)
 }
 
 /*
- * The kernel's code that is ours: functions whose name has "vpmc", and the
- * backends' that follow some of them. Returns the number of ranges.
+ * Adds ranges for vpmc's kernel code: functions whose names contain "vpmc", and
+ * functions of backends that follow some of them. Returns the number of ranges.
  */
 static inline int sweep_kernel_ranges(void)
 {
@@ -395,7 +400,7 @@ static inline int sweep_kernel_ranges(void)
 	       fscanf(f, "%lx %c %127s%*[^\n]", &address, &type, name) == 3) {
 		if (type != 't' && type != 'T')
 			continue;
-		/* What follows is gone since boot. */
+		/* The functions that follow were freed after boot. */
 		if (!strcmp(name, "_sinittext"))
 			break;
 		ours = strstr(name, "vpmc") ||
@@ -414,8 +419,8 @@ static inline int sweep_kernel_ranges(void)
 }
 
 /*
- * A thread or process on CPU 0 that is as urgent as the one that is disturbed.
- * It yields for ever, and counts meanwhile or does not.
+ * A thread or process on CPU 0 with the same priority as the disturbed one. It
+ * calls sched_yield() in a loop, with or without counters.
  */
 struct partner {
 	const struct choice *choice;
@@ -471,12 +476,12 @@ static inline struct partner *start_partner(bool process,
 		sched_yield();
 	if (!choice)
 		return p;
-	/* The descriptor is the other's. */
+	/* The descriptor is from the other process. */
 	if (process)
 		p->fd = syscall(SYS_pidfd_getfd,
 				syscall(SYS_pidfd_open, p->pid, 0), p->fd, 0);
 	/*
-	 * It starts to count before it yields, and only then this thread runs.
+	 * It starts counting before it yields. This thread continues only then.
 	 */
 	sched_yield();
 	return p;
@@ -507,8 +512,9 @@ static inline int partner_wrong(const struct partner *p)
 }
 
 /*
- * A thread goes on to the end of its process, but leaves others some time: before
- * anything that has the kernel wait for a thread of its own on that CPU.
+ * A partner that is a thread runs until its process ends, at a lower priority.
+ * Call this before anything for which the kernel waits for one of its threads
+ * on that CPU.
  */
 static inline int stop_partner(struct partner *p)
 {
@@ -560,8 +566,8 @@ static inline int sweep_stop(struct sweep *s)
 }
 
 /*
- * How many instructions it is from one that is disturbed to the next: 1, or
- * what the environment says; more where the kernel is slow.
+ * Returns the number of instructions from one disturbance to the next: 1, or
+ * what the environment says, or more on a slow kernel.
  */
 static inline unsigned long sweep_step(void)
 {
@@ -570,12 +576,12 @@ static inline unsigned long sweep_step(void)
 	return step ? strtoul(step, NULL, 10) : test_slowness() > 1 ? 23 : 1;
 }
 
-/* Disturbs at the k-th instruction, and returns how much was wrong then. */
+/* Disturbs at the k-th instruction. Returns the number of errors. */
 typedef int (*sweep_fn)(void *arg, unsigned long k);
 
 /*
- * So many runs in a row that end before the k-th instruction: it is the end. One
- * alone may be shorter than others.
+ * After this number of runs in a row that end before the k-th instruction, the
+ * sweep is over. A single run may be shorter than others.
  */
 #define SWEEP_PAST	3
 

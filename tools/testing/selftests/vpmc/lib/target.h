@@ -15,14 +15,14 @@
 #define TARGET_SERVE	CODE_SERVE(TARGET_TURNS)
 
 /**
- * struct target - Such a process, on CPU 1
- * @uid:	Whose it is; for root nothing is changed.
- * @runs:	It is in user mode all the time, instead of asleep in code_serve().
+ * struct target - A process on CPU 1 whose counters others open
+ * @uid:	Its user id. For root nothing is changed.
+ * @runs:	It stays in user mode, instead of sleeping in code_serve().
  * @private:	It may not be debugged.
- * @pid:	Its number.
- * @wake:	Pipe that it reads; each byte costs it TARGET_SERVE. At the end
- *		of it the process ends.
- * @shared:	What is written by it, or tells it something.
+ * @pid:	Process id.
+ * @wake:	Pipe that it reads. Each byte makes it execute TARGET_SERVE. It ends
+ *		at the end of the pipe.
+ * @shared:	Memory for data in both directions.
  */
 struct target {
 	uid_t uid;
@@ -44,7 +44,10 @@ static inline int become(uid_t uid)
 	return 0;
 }
 
-/* Returns when it has taken all bytes and sleeps: 0, or -1 if it has ended. */
+/*
+ * Waits until it has taken all bytes and sleeps. Returns 0, or -1 if it has
+ * ended.
+ */
 static inline int target_wait(const struct target *t)
 {
 	int left = 0;
@@ -72,7 +75,7 @@ static inline void target_main(const struct target *t, int pipe_fd)
 	_exit(code_serve(pipe_fd, TARGET_TURNS));
 }
 
-/* 0 or -1. It sleeps, or runs. */
+/* Starts the process and waits until it sleeps or runs. Returns 0 or -1. */
 static inline int target_start(struct target *t)
 {
 	pid_t parent = getpid();
@@ -86,10 +89,13 @@ static inline int target_start(struct target *t)
 	t->pid = fork();
 	if (!t->pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		/* 0: it is the first one of a pid namespace. */
+		/*
+		 * getppid() is 0 if this process is the first one of a pid
+		 * namespace
+		 */
 		if (getppid() && getppid() != parent)
 			_exit(101);
-		/* Nor does it hold the pipes of others. */
+		/* it must not keep the pipes of other targets open */
 		dup2(fds[0], 3);
 		syscall(SYS_close_range, 4, ~0U, 0);
 		target_main(t, 3);
@@ -104,7 +110,7 @@ static inline int target_start(struct target *t)
 	return 0;
 }
 
-/* It serves @n bytes, and sleeps again. */
+/* Makes it serve @n bytes, and waits until it sleeps again. */
 static inline int target_serve(const struct target *t, int n)
 {
 	while (n--)
@@ -113,7 +119,7 @@ static inline int target_serve(const struct target *t, int n)
 	return target_wait(t);
 }
 
-/* Its status when it has ended by itself. */
+/* Ends the process. Returns its exit status. */
 static inline int target_end(struct target *t)
 {
 	t->shared->go = 0;

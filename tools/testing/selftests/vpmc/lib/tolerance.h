@@ -41,7 +41,10 @@ static inline bool counts_are_exact(void)
 	return emulator() & PMU_MACHINE_EXACT;
 }
 
-/* How far @got is above the truth, in [0, most], or an error that is printed. */
+/*
+ * Returns 0 if @got is not below the truth, and above it only within the
+ * tolerance. Otherwise prints an error and returns 1.
+ */
 static inline int count_wrong(uint64_t got, uint64_t truth, uint64_t events,
 			      uint64_t constant)
 {

@@ -68,7 +68,10 @@ static inline int test_often(int n)
 	return n / test_slowness();
 }
 
-/* A sleep of so many ns that is not over before the thread has left the CPU. */
+/*
+ * Returns a sleep of @ns, or longer, so that the thread leaves the CPU before
+ * it is over.
+ */
 static inline struct timespec short_sleep(long ns)
 {
 	return (struct timespec){
@@ -76,7 +79,7 @@ static inline struct timespec short_sleep(long ns)
 	};
 }
 
-/* The tests have been registered, by constructors that come earlier. */
+/* Constructors with higher priority have registered the tests. */
 static void __attribute__((constructor)) scale_time_limits(void)
 {
 	struct __fixture_metadata *fixture;
@@ -125,7 +128,10 @@ static inline int set_fifo(int priority)
 	return sched_setscheduler(0, SCHED_FIFO, &param);
 }
 
-/* Files of /proc and /sys: 0 or -errno; a number or -1. */
+/*
+ * These access files of /proc and /sys. They return 0 or -errno, or a number or
+ * -1.
+ */
 static inline int write_file(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY), err = 0;
@@ -183,7 +189,7 @@ static inline int vpmc_info(int fd, struct vpmc_info *info)
 	return vpmc_ioctl(fd, VPMC_IOC_INFO, info);
 }
 
-/* Who has the PMU: VPMC_HOLDER_*. */
+/* Returns the holder of the PMU, VPMC_HOLDER_*. */
 static inline uint32_t pmu_holder(int fd)
 {
 	struct vpmc_info info;
@@ -206,7 +212,10 @@ static inline int vpmc_read_control(int fd, struct vpmc_control *control)
 	return vpmc_ioctl(fd, VPMC_IOC_READ_CONTROL, control);
 }
 
-/* Of @n counters, those that there are; of a count, what they count. */
+/*
+ * These return @n counters and their counts, or nothing if the PMU has no
+ * counters.
+ */
 static inline unsigned int counters_here(unsigned int n)
 {
 	return machine.nr_gp ? n : 0;
@@ -225,7 +234,7 @@ static inline void control_init(struct vpmc_control *control,
 	control->flags = flags;
 }
 
-/* Without a PMU all sets are without counters; the rest of a test goes on. */
+/* Without a PMU the set has no counters, and the rest of a test still runs. */
 static inline void control_add(struct vpmc_control *control,
 			       uint64_t evtsel, uint32_t index)
 {
@@ -250,7 +259,7 @@ static inline void control_choose(struct vpmc_control *control,
 	control_add(control, event_here(evtsel), index_here(index, taken));
 }
 
-/* In a list, which evtsel 0 ends. */
+/* An element of a list. An element with evtsel 0 ends it. */
 struct choice {
 	uint64_t evtsel;
 	uint32_t index;
@@ -302,7 +311,7 @@ static inline long set_measure(struct set *set, code_fn body, long a, long b)
 	return code_measure(set->fd, VPMC_IOC_START, VPMC_IOC_STOP, body, a, b);
 }
 
-/* What a counter with this event select must say after @count. */
+/* Returns what a counter with this event select must have after @count. */
 static inline uint64_t expected(uint64_t evtsel, struct code_count count)
 {
 	uint64_t event = evtsel & EVENT_MASK;
@@ -316,8 +325,8 @@ static inline uint64_t expected(uint64_t evtsel, struct code_count count)
 }
 
 /*
- * How many counters of the set differ from @count, each printed. To be used
- * where the harness's EXPECT cannot be: in threads and children.
+ * Returns how many counters of the set differ from @count, and prints each. For
+ * threads and children, which cannot use EXPECT.
  */
 static inline int wrong_sums(const struct set *set, const struct vpmc_read *read,
 			     struct code_count count)
@@ -361,7 +370,7 @@ static inline int wrong_after(const struct set *set, struct code_count body)
 	return wrong_sums(set, &read, code_add(CODE_MEASURE, body));
 }
 
-/* Child processes say by their exit status how many checks went wrong. */
+/* Returns the exit status of a child, which is its number of failed checks. */
 static inline int child_status(pid_t pid)
 {
 	int status;
@@ -375,7 +384,7 @@ static inline int child_status(pid_t pid)
 
 #define KILLED_BY(sig)	(1000 + (sig))
 
-/* exec_image lies beside the test that runs. */
+/* exec_image is in the directory of the test. */
 static inline const char *exec_image_path(void)
 {
 	static char path[PATH_MAX];
