@@ -21,7 +21,7 @@ static const char *const call_name[] = {
 };
 #undef CALL
 
-/* What the first rank counts is told; others may count nothing, or other events. */
+/* The report is of the first rank's events. Others may count different ones, or none. */
 static bool counts(const struct gathered *all, unsigned int rank)
 {
 	return all->rank[rank].kind && all->rank[rank].kind == count_kind();

@@ -71,7 +71,7 @@ TEST_F(suite, has_passed)
 	EXPECT_EQ(variant->tests, passed);
 }
 
-/* A user's machine is not changed: debugfs is mounted in the emulator alone. */
+/* debugfs is mounted only in the emulator. Other machines are not changed. */
 static bool has_results(void)
 {
 	if (emulator())

@@ -133,7 +133,7 @@ TEST(taken_where_it_runs)
 	EXPECT_EQ(0, perf_error(1000));
 }
 
-/* A revocation takes them back where they are ours, and interrupts no other. */
+/* A revocation interrupts only CPUs whose registers belong to vpmc. */
 TEST(revoked_where_it_runs)
 {
 	struct set set = {};

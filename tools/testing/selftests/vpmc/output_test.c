@@ -52,7 +52,10 @@ static bool has_kernel_address(const void *from, size_t n)
 	uint64_t value;
 	size_t i;
 
-	/* Where one would lie: elsewhere times may look like one by chance. */
+	/*
+	 * Only places where a kernel pointer could be. Elsewhere a time may
+	 * look like one.
+	 */
 	for (i = 0; i + sizeof(value) <= n; i += sizeof(value)) {
 		memcpy(&value, (const char *)from + i, sizeof(value));
 		if (value >> 47 == 0x1ffff)

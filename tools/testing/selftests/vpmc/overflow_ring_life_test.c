@@ -11,7 +11,7 @@
 #define TURNS	100000
 #define RECORDS	256
 
-/* What TURNS of the loop record. */
+/* Records that TURNS iterations of the loop make. */
 #define RECORDED	((2 * TURNS + 12) / PERIOD)
 
 FIXTURE(overflow_ring_life)
@@ -41,7 +41,7 @@ static int run(const struct set *set)
 			    TURNS, 0);
 }
 
-/* Refused with this reason, and everything stays as it was. */
+/* CONTROL is refused with this reason and changes nothing. */
 static void refused(struct __test_metadata *_metadata, struct set *set,
 		    const struct vpmc_control *bad, int err, uint32_t reason)
 {

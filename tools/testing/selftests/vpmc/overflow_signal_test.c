@@ -174,7 +174,7 @@ TEST_F(overflow_signal, blocked_and_rearmed)
 	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(TURNS)));
 }
 
-/* Of a real-time signal every one waits, each with its place. */
+/* Real-time signals are queued, each with its own address. */
 TEST_F(overflow_signal, blocked_real_time_signals)
 {
 	uint64_t n = code_add(CODE_MEASURE, CODE_LOOP(TURNS)).insns / PERIOD, i;
@@ -312,7 +312,7 @@ TEST_F(overflow_signal, after_close)
 	EXPECT_EQ(PERIOD, self->set.page->slot[0].base);
 }
 
-/* As any other signal. */
+/* The signal behaves like any other one. */
 TEST_F(overflow_signal, default_action)
 {
 	pid_t pid = fork();

@@ -210,7 +210,7 @@ TEST_F(overflow, preempted)
 	EXPECT_EQ(0, stop_disturber(pid));
 }
 
-/* So does one that counts, and overflows, with the same counters. */
+/* A set that overflows on the same counters does the same. */
 TEST_F(overflow, preempted_by_one_like_it)
 {
 	const struct sampled s = { EV_BRANCHES, 0, 20011 };
@@ -401,7 +401,7 @@ static uint64_t count_at_rate(struct __test_metadata *_metadata,
 	EXPECT_EQ(0, page->overflows);
 	ticks = coarse_time();
 	before = vpmc_interrupts(0);
-	/* The page has none that stopped the set. */
+	/* The page does not count overflows that stopped the set. */
 	switches = my_switches();
 	EXPECT_EQ(0, set_measure(set, code_loop, turns, 0));
 	switches = my_switches() - switches;

@@ -371,7 +371,7 @@ TEST(dirty_counters)
 		count_as_reader_comes(_metadata, cpu, false);
 }
 
-/* Of a CPU that was away when the PMU was taken. */
+/* Counts on a CPU that was offline when the PMU was taken. */
 TEST(dirty_counters_away)
 {
 	count_as_reader_comes(_metadata, 1, true);

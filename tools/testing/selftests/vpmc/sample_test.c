@@ -369,7 +369,9 @@ TEST_F(sample, bad_reads)
 	close(rd);
 }
 
-/* Heirs of a root that is gone, or was programmed again, write on. */
+/*
+ * Heirs still write samples after their root has ended or was programmed again.
+ */
 TEST_F(sample, orphan)
 {
 	struct child c;

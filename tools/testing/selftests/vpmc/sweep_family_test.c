@@ -68,7 +68,7 @@ FIXTURE_TEARDOWN(sweep_family)
 	EXPECT_EQ(0, stop_disturber(self->competitor));
 }
 
-/* It may not come to that before CPU 0 goes on. */
+/* It may not reach this point before CPU 0 continues. */
 static bool wait_for(bool (*there)(void))
 {
 	static const struct timespec moment = { .tv_nsec = 200000 };
@@ -176,7 +176,7 @@ static int end_all(struct sweep *s)
 	return 0;
 }
 
-/* Each is counted once, whenever it ends. */
+/* Each member is counted once, no matter when it ends. */
 static int wrong_read(void *arg, unsigned long k)
 {
 	FIXTURE_DATA(sweep_family) *self = arg;

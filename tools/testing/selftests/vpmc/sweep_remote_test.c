@@ -15,7 +15,7 @@
 
 /* From START to the first read() in code_serve(). */
 #define ASLEEP	code_add(CODE_MEASURE_HEAD, CODE_COUNT(7, 0))
-/* And to the second one. */
+/* From START to the second read() in code_serve(). */
 #define SERVED	code_add(ASLEEP, CODE_SERVE(TURNS))
 
 /* The other thread: new each time. */
