@@ -128,6 +128,60 @@ TEST_F(shared, told)
 	EXPECT_EQ(1, info.fixed_mask);
 }
 
+/* All counters. Nobody has them when a program starts. */
+#define ALL_COUNTERS	machine.perf_mask
+
+/* Has vpmc these, and perf all others? INFO and read(2) tell the same. */
+static int wrong_shares(int fd, uint64_t own, uint64_t borrowed)
+{
+	unsigned long long perf = ALL_COUNTERS & ~own & ~borrowed;
+	char text[PAGE] = "", want[128];
+	struct vpmc_info info;
+
+	snprintf(want, sizeof(want), "\nown: 0x%llx\nborrowed: 0x%llx\nperf: 0x%llx\n",
+		 (unsigned long long)own, (unsigned long long)borrowed, perf);
+	if (vpmc_info(fd, &info) || info.own_mask != own ||
+	    info.borrowed_mask != borrowed || info.perf_mask != perf)
+		return 1;
+	if (pread(fd, text, sizeof(text) - 1, 0) <= 0 || !strstr(text, want))
+		return 2;
+	return 0;
+}
+
+/* Who has which counters: before, with and after a set, for each choice. */
+TEST_F(shared, shares)
+{
+	EXPECT_EQ(0xf, ALL_COUNTERS & 0xf);
+	EXPECT_EQ(machine.fixed_mask, ALL_COUNTERS >> 32);
+	self->set.fd = vpmc_open();
+	ASSERT_LE(0, self->set.fd);
+	EXPECT_EQ(0, wrong_shares(self->set.fd, 0, 0));
+	ASSERT_EQ(0, set_program(&self->set, branches));
+	EXPECT_EQ(0, wrong_shares(self->set.fd, 0, 2));
+	/* It is unlinked. Its counters are borrowed for a while. */
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_UNLINK, 0));
+	EXPECT_EQ(0, wrong_shares(self->set.fd, 0, 2));
+	usleep(300000);
+	EXPECT_EQ(0, wrong_shares(self->set.fd, 0, 0));
+	close(self->set.fd);
+	self->set.fd = vpmc_open();
+	ASSERT_LE(0, self->set.fd);
+	ASSERT_EQ(0, keep_counters("0xc,0"));
+	EXPECT_EQ(0, wrong_shares(self->set.fd, 0xc, 0));
+	ASSERT_EQ(0, set_program(&self->set, branches));
+	EXPECT_EQ(0, wrong_shares(self->set.fd, 0xc, 0));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_UNLINK, 0));
+	close(self->set.fd);
+	self->set.fd = vpmc_open();
+	ASSERT_LE(0, self->set.fd);
+	ASSERT_EQ(0, keep_counters("all"));
+	EXPECT_EQ(0, wrong_shares(self->set.fd, 0, 0));
+	ASSERT_EQ(0, set_program(&self->set, branches));
+	EXPECT_EQ(0, wrong_shares(self->set.fd, ALL_COUNTERS, 0));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_UNLINK, 0));
+	EXPECT_EQ(0, wrong_shares(self->set.fd, 0, 0));
+}
+
 /* The one on fixed counter 1 stays there, unless the administrator says so. */
 TEST_F(shared, pinned_cycles)
 {
@@ -175,6 +229,19 @@ TEST_F(shared, borrowed_and_returned)
 		set_close(&self->set);
 	}
 	EXPECT_EQ(1, returned(self->perf));
+}
+
+/* The next set comes before a loan has ended, and keeps it. */
+TEST_F(shared, kept_by_the_next_set)
+{
+	ASSERT_EQ(0, set_open(&self->set, branches));
+	set_close(&self->set);
+	ASSERT_EQ(0, set_open(&self->set, branches));
+	ASSERT_EQ(0, open_branches(self->perf, 4, 0));
+	usleep(300000);
+	EXPECT_EQ(0, group_counts(self->perf, 4));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
 }
 
 /* perf's events come after the set, on each CPU. */
@@ -244,13 +311,22 @@ TEST_F(shared, borrowed_ones_first)
 	EXPECT_EQ(0, child_status(pid));
 }
 
-/* More is borrowed while a set counts. Its counters stay where they are. */
+/*
+ * More is borrowed while a set counts. Its counters stay where they are. What
+ * perf left in the other counters is not counted.
+ */
 TEST_F(shared, grows)
 {
 	struct set other;
 	pid_t pid;
 	int i;
 
+	ASSERT_EQ(0, set_open(&self->set, three));
+	set_close(&self->set);
+	ASSERT_EQ(0, open_branches(self->perf, 4, 0));
+	ASSERT_EQ(1, returned(self->perf));
+	for (i = 4; i--; self->perf[i] = -1)
+		ASSERT_EQ(0, close(self->perf[i]));
 	ASSERT_EQ(0, set_open(&self->set, branches));
 	ASSERT_EQ(1, index_of(&self->set, 0));
 	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
@@ -478,24 +554,45 @@ TEST_F(shared, cpu_comes)
 	EXPECT_LT(0, group_counts(self->perf, 4));
 }
 
+/* Instructions, and an overflow after each 1000, on any counter: 0 or -errno. */
+static int open_each_1000(struct set *set)
+{
+	struct vpmc_control *control = &set->control;
+
+	if (set_rate(INT_MAX))
+		return -EPERM;
+	set->fd = vpmc_open();
+	if (set->fd < 0)
+		return set->fd;
+	set->page = vpmc_map(set->fd);
+	control_init(control, VPMC_CONTROL_STOPPED | VPMC_CONTROL_REARM);
+	control_add_period(control, EV_INSNS, VPMC_ANY, 1000);
+	return set->page == MAP_FAILED ? -ENOMEM : set_control(set);
+}
+
+/* perf has no event, and still handles the interrupt. */
+TEST_F(shared, overflows_without_perf)
+{
+	struct vpmc_read read;
+
+	ASSERT_EQ(0, open_each_1000(&self->set));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 100000, 0));
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+	EXPECT_EQ(code_add(CODE_MEASURE, CODE_LOOP(100000)).insns, read.sum[0]);
+	EXPECT_EQ(read.sum[0] / 1000, self->set.page->overflows);
+	EXPECT_EQ(0, self->set.page->merged);
+}
+
 /* Both interrupt, often together. Neither loses one or gets the other's. */
 TEST_F(shared, overflows)
 {
-	struct vpmc_control *control = &self->set.control;
 	const struct code_count more = code_add(CODE_MEASURE, CODE_LOOP(100000));
 	struct perf_samples perf;
 	struct vpmc_read read;
 
 	ASSERT_EQ(0, allow_all_samples());
-	ASSERT_EQ(0, set_rate(INT_MAX));
 	ASSERT_EQ(0, samples_open(&perf, 1009));
-	self->set.fd = vpmc_open();
-	ASSERT_LE(0, self->set.fd);
-	self->set.page = vpmc_map(self->set.fd);
-	ASSERT_NE(MAP_FAILED, self->set.page);
-	control_init(control, VPMC_CONTROL_STOPPED | VPMC_CONTROL_REARM);
-	control_add_period(control, EV_INSNS, VPMC_ANY, 1000);
-	ASSERT_EQ(0, set_control(&self->set));
+	ASSERT_EQ(0, open_each_1000(&self->set));
 	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
 	ASSERT_EQ(0, code_measure(perf.fd, PERF_EVENT_IOC_ENABLE,
 				  PERF_EVENT_IOC_DISABLE, code_loop, 100000, 0));
@@ -505,6 +602,26 @@ TEST_F(shared, overflows)
 	EXPECT_EQ(read.sum[0] / 1000, self->set.page->overflows);
 	EXPECT_EQ(0, self->set.page->merged);
 	EXPECT_EQ(more.insns / 1009, samples_taken(&perf));
+	samples_close(&perf);
+}
+
+/* A CPU becomes the set's while perf's event runs there, and interrupts. */
+TEST_F(shared, overflows_before_and_after)
+{
+	struct perf_samples perf;
+	__u64 count;
+
+	ASSERT_EQ(0, allow_all_samples());
+	ASSERT_EQ(0, samples_open(&perf, 1009));
+	ASSERT_EQ(0, set_open(&self->set, branches));
+	ASSERT_EQ(0, ioctl(perf.fd, PERF_EVENT_IOC_ENABLE, 0));
+	code_loop(10000, 0);
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 50000, 0));
+	ASSERT_EQ(0, ioctl(perf.fd, PERF_EVENT_IOC_DISABLE, 0));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(50000)));
+	ASSERT_EQ(8, read(perf.fd, &count, 8));
+	EXPECT_LT(CODE_LOOP(60000).insns, count);
+	EXPECT_EQ(count / 1009, samples_taken(&perf));
 	samples_close(&perf);
 }
 
