@@ -378,11 +378,11 @@ static inline int sweep_wrong(const struct sweep *s, unsigned long k)
 	return wrong;
 }
 
-/*
- * The kernel's code that is ours: functions whose name has "vpmc", and the
- * backends' that follow some of them. Returns the number of ranges.
- */
-static inline int sweep_kernel_ranges(void)
+/* Is a function of the kernel in a range? @before: the one before it is. */
+typedef bool (*sweep_has_fn)(const char *name, bool before);
+
+/* Sets the ranges, and returns their number. */
+static inline int sweep_ranges(sweep_has_fn has)
 {
 	unsigned long low = 0, high = 0, address;
 	char type, name[128];
@@ -398,9 +398,7 @@ static inline int sweep_kernel_ranges(void)
 		/* What follows is gone since boot. */
 		if (!strcmp(name, "_sinittext"))
 			break;
-		ours = strstr(name, "vpmc") ||
-		       (before && (!strncmp(name, "intel_", 6) ||
-				   !strncmp(name, "amd_", 4)));
+		ours = has(name, before);
 		if (ours && !before)
 			low = address;
 		high = address;
@@ -411,6 +409,22 @@ static inline int sweep_kernel_ranges(void)
 	if (f)
 		fclose(f);
 	return err ? -1 : n;
+}
+
+/*
+ * The kernel's code that is ours: functions whose name has "vpmc", and the
+ * backends' that follow some of them.
+ */
+static inline bool sweep_is_ours(const char *name, bool before)
+{
+	return strstr(name, "vpmc") ||
+	       (before && (!strncmp(name, "intel_", 6) ||
+			   !strncmp(name, "amd_", 4)));
+}
+
+static inline int sweep_kernel_ranges(void)
+{
+	return sweep_ranges(sweep_is_ours);
 }
 
 /*
