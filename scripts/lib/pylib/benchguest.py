@@ -33,6 +33,9 @@ GUESTS = {
     "calls": ("on", ["--cpus", "1"], "calls"),
     "nothing": ("on", ["--cpus", "2"], "switches unmonitored"),
     "elsewhere": ("on", ["--cpus", "2"], "switches elsewhere"),
+    "borrowed": ("on", ["--cpus", "2"], "switches borrowed"),
+    "beside": ("on", ["--cpus", "2"], "beside"),
+    "beside-off": ("off", ["--cpus", "2"], "beside perf"),
     "off": ("off", ["--cpus", "2"], "switches unmonitored"),
     "counting": ("on", ["--cpus", "2"], "switches cpus"),
     "hooks": ("on", ["--cpus", "1"], "calls hooks"),
@@ -125,8 +128,8 @@ def run(top, name, cpu, kernels, before):
 
 
 # What is quick: everything that has a budget, without perf_event.
-QUICK = {"skylake": ("reads", "library", "switches", "calls", "nothing", "elsewhere", "counting", "off", "hooks",
-                     "cpus")}
+QUICK = {"skylake": ("reads", "library", "switches", "calls", "nothing", "elsewhere", "borrowed", "counting", "off",
+                     "beside", "beside-off", "hooks", "cpus")}
 # The others are about the kernel, not about its backend.
 BACKEND = ("reads", "library", "switches", "calls")
 ALL = {"skylake": tuple(GUESTS), "amd": BACKEND, "amd-v2": BACKEND, "nehalem": BACKEND, "hybrid": BACKEND,

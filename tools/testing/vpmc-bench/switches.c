@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: switches monitored | unmonitored | elsewhere | cpus
+ * usage: switches monitored | unmonitored | elsewhere | borrowed | cpus
  *
  * Costs of switches: one thread wakes another one and waits for its answer, both
  * on one CPU, a thousand times. What the counters add is the difference to the
@@ -10,6 +10,7 @@
  *   unmonitored	without
  *   elsewhere		the same while other threads have counters: one sleeps on
  *			this CPU, one runs on the next
+ *   borrowed		the same, and their counters are borrowed from perf
  *   cpus		the same while /dev/perfctr counts on all CPUs
  *
  * Copyright (C) 2026 vpmc developers
@@ -189,7 +190,7 @@ static void unmonitored(const char *situation)
 }
 
 /* Two children with counters: one runs on CPU 1, one has run on CPU 0. */
-static void elsewhere(void)
+static void elsewhere(const char *situation, unsigned int n)
 {
 	struct counters counters = {};
 	int ready[2], cpu;
@@ -203,7 +204,7 @@ static void elsewhere(void)
 		if (pid[cpu])
 			continue;
 		pin(cpu);
-		counters_open(&counters, VPMC, 4, &what_user);
+		counters_open(&counters, VPMC, n, &what_user);
 		if (write(ready[1], &byte, 1) != 1)
 			err(1, "write");
 		while (cpu)
@@ -214,7 +215,7 @@ static void elsewhere(void)
 		if (read(ready[0], &byte, 1) != 1)
 			err(1, "read");
 	be_alone(0);
-	unmonitored("elsewhere");
+	unmonitored(situation);
 	for (cpu = 0; cpu < 2; cpu++) {
 		kill(pid[cpu], SIGKILL);
 		waitpid(pid[cpu], NULL, 0);
@@ -243,14 +244,19 @@ static void cpus(void)
 int main(int argc, char **argv)
 {
 	if (argc != 2)
-		errx(2, "usage: switches monitored | unmonitored | elsewhere | cpus");
+		errx(2, "usage: switches monitored | unmonitored | elsewhere | borrowed | cpus");
 	cost = mmap(NULL, sizeof(*cost), PROT_READ | PROT_WRITE,
 		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (cost == MAP_FAILED)
 		err(1, "mmap");
 	who_init();
 	if (!strcmp(argv[1], "elsewhere")) {
-		elsewhere();
+		elsewhere("elsewhere", 4);
+		return 0;
+	}
+	if (!strcmp(argv[1], "borrowed")) {
+		borrow_counters();
+		elsewhere("borrowed", MAX_BORROWED);
 		return 0;
 	}
 	be_alone(0);
