@@ -5,6 +5,7 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
+#include <sys/prctl.h>
 #include "beside.h"
 #include "disturb.h"
 #include "global.h"
@@ -625,6 +626,163 @@ TEST_F(shared, overflows_before_and_after)
 	samples_close(&perf);
 }
 
+/* Branches of this thread, or of a child, too: on its own, from now on. */
+static int open_single(bool inherit)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED |
+			       PERF_FORMAT_TOTAL_TIME_RUNNING,
+		.disabled = 1,
+		.inherit = inherit,
+		.exclude_kernel = 1,
+	};
+
+	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+}
+
+struct single {
+	__u64 count, enabled, running;
+};
+
+#define MULTIPLEXED	8
+
+/* What all of them count of a loop together, and constantly more; or -1. */
+static long multiplexed_counts(const int *fd, struct set *set, long n)
+{
+	struct single before, after;
+	__u64 sum = 0;
+	int i;
+
+	for (i = 0; i < MULTIPLEXED; i++) {
+		if (read(fd[i], &before, sizeof(before)) != sizeof(before))
+			return -1;
+		sum -= before.count;
+	}
+	if (prctl(PR_TASK_PERF_EVENTS_ENABLE) ||
+	    set_measure(set, code_loop, n, 0) ||
+	    prctl(PR_TASK_PERF_EVENTS_DISABLE))
+		return -1;
+	for (i = 0; i < MULTIPLEXED; i++) {
+		if (read(fd[i], &after, sizeof(after)) != sizeof(after) ||
+		    (n > 1000000 && (!after.running ||
+				     after.running >= after.enabled / 2)))
+			return -1;
+		sum += after.count;
+	}
+	return sum;
+}
+
+/*
+ * perf has one counter left, and eight events take turns on it: each has it for
+ * some time, and nothing is counted twice or by none.
+ */
+TEST_F(shared, multiplexed)
+{
+	int fd[MULTIPLEXED], i;
+	long few, many;
+
+	ASSERT_EQ(0, set_open(&self->set, three));
+	for (i = 0; i < MULTIPLEXED; i++) {
+		fd[i] = open_single(false);
+		ASSERT_LE(0, fd[i]);
+	}
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+		few = multiplexed_counts(fd, &self->set, 1000);
+		EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
+		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+		many = multiplexed_counts(fd, &self->set, 100000000);
+		EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(100000000)));
+		EXPECT_LT(0, few);
+		EXPECT_EQ(100000000 - 1000, many - few);
+	}
+	for (i = 0; i < MULTIPLEXED; i++)
+		close(fd[i]);
+}
+
+/* What an inherited event counts of a child's loop, and constantly more; or -1. */
+static long inherited_counts(int fd, long n)
+{
+	struct single before, after;
+	pid_t pid;
+
+	if (read(fd, &before, sizeof(before)) != sizeof(before))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		code_loop(n, 0);
+		_exit(0);
+	}
+	if (child_status(pid) ||
+	    read(fd, &after, sizeof(after)) != sizeof(after))
+		return -1;
+	return after.count - before.count;
+}
+
+/* perf's event and a set are inherited at once. */
+TEST_F(shared, inherited)
+{
+	struct vpmc_read few, many;
+	long perf_few, perf_many;
+
+	self->perf[0] = open_single(true);
+	ASSERT_LE(0, self->perf[0]);
+	self->set.fd = vpmc_open();
+	ASSERT_LE(0, self->set.fd);
+	control_init(&self->set.control, VPMC_CONTROL_INHERIT_PROCESSES);
+	control_choose(&self->set.control, EV_BRANCHES, VPMC_ANY);
+	ASSERT_EQ(0, set_control(&self->set));
+	ASSERT_EQ(0, ioctl(self->perf[0], PERF_EVENT_IOC_ENABLE, 0));
+	/* The first child finds what later ones need not look for. */
+	ASSERT_LT(0, inherited_counts(self->perf[0], 1));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+	perf_few = inherited_counts(self->perf[0], 1000);
+	few = (struct vpmc_read){
+		.size = sizeof(few), .flags = VPMC_READ_FINISHED,
+	};
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_READ, &few));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+	perf_many = inherited_counts(self->perf[0], 1000000);
+	many = (struct vpmc_read){
+		.size = sizeof(many), .flags = VPMC_READ_FINISHED,
+	};
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_READ, &many));
+	EXPECT_EQ(1000000 - 1000, perf_many - perf_few);
+	EXPECT_EQ(1000000 - 1000, many.sum[0] - few.sum[0]);
+}
+
+/* perf's group starts and stops 1,000 times while a set counts. */
+TEST_F(shared, enabled_and_disabled)
+{
+	static const struct choice twice[] = {
+		{ EV_INSNS, VPMC_ANY }, { EV_INSNS, 3 }, {}
+	};
+	const struct code_count want =
+		code_times(code_add(CODE_MEASURE, CODE_LOOP(10)), 1000);
+	struct vpmc_read read;
+	__u64 count[3];
+	int i;
+
+	ASSERT_EQ(0, perf_open_three(self->perf));
+	ASSERT_EQ(0, set_open(&self->set, twice));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+	for (i = 0; i < 1000; i++)
+		ASSERT_EQ(0, code_measure(self->perf[0], PERF_EVENT_IOC_ENABLE,
+					  PERF_EVENT_IOC_DISABLE, code_loop,
+					  10, 0));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
+	ASSERT_EQ(0, perf_read(self->perf[0], 3, count));
+	EXPECT_EQ(want.insns, count[0]);
+	EXPECT_EQ(want.branches, count[1]);
+	EXPECT_EQ(want.insns, count[2]);
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+	EXPECT_LT(want.insns, read.sum[0]);
+	EXPECT_EQ(read.sum[0], read.sum[1]);
+}
+
 /* CONTROL and UNLINK of sets of 1 to 3 counters, and of fixed ones. */
 static void borrow_at_random(unsigned int seed, int times)
 {
@@ -652,8 +810,16 @@ static void borrow_at_random(unsigned int seed, int times)
 	_exit(0);
 }
 
+/* Loans of each borrower: so many, or what the environment says. */
+static int many_times(void)
+{
+	const char *loans = getenv("SHARED_LOANS");
+
+	return loans ? atoi(loans) : test_often(2000);
+}
+
 /* All are exact: the sets, and perf's counting and sampling. */
-TEST_F(shared, many_borrowers)
+TEST_F_TIMEOUT(shared, many_borrowers, 1800)
 {
 	const uint64_t want = code_add(CODE_MEASURE, CODE_LOOP(100000)).insns;
 	int running = 4, status, i;
@@ -662,7 +828,7 @@ TEST_F(shared, many_borrowers)
 	ASSERT_EQ(0, allow_all_samples());
 	for (i = 0; i < running; i++)
 		if (!fork())
-			borrow_at_random(i + 1, test_often(2000));
+			borrow_at_random(i + 1, many_times());
 	while (running) {
 		EXPECT_EQ(0, perf_error(100000));
 		ASSERT_EQ(0, samples_open(&perf, 1009));
