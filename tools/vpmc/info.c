@@ -8,6 +8,7 @@
 #include <cpuid.h>
 #include <json-c/json.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,6 +110,43 @@ static void print_masks(const struct vpmc_info *info)
 	       (unsigned long long)info->fixed_mask, info->width);
 }
 
+/* who has counters now, and the word for it in text and in JSON */
+struct share {
+	const char *text, *key;
+	uint64_t counters;	/* fixed counter n is bit 32 + n */
+};
+
+enum { NR_SHARES = 3 };
+
+/* Returns false if the kernel is too old to tell. */
+static bool find_shares(const struct vpmc_info *info, struct share *share)
+{
+	share[0] = (struct share){ "vpmc's own:", "own", info->own_mask };
+	share[1] = (struct share){ "borrowed:", "borrowed", info->borrowed_mask };
+	share[2] = (struct share){ "perf's:", "perf", info->perf_mask };
+	return info->size >= offsetof(struct vpmc_info, perf_mask) +
+			     sizeof(info->perf_mask);
+}
+
+static void print_shares(const struct vpmc_info *info)
+{
+	struct share share[NR_SHARES];
+	unsigned int i;
+
+	if (!find_shares(info, share))
+		return;
+	for (i = 0; i < NR_SHARES; i++) {
+		uint32_t gp = share[i].counters, fixed = share[i].counters >> 32;
+
+		printf("%-12s", share[i].text);
+		if (gp)
+			printf(" programmable %#x", gp);
+		if (fixed)
+			printf("%s fixed %#x", gp ? "," : "", fixed);
+		printf("%s\n", gp || fixed ? "" : " none");
+	}
+}
+
 static void print_features(const struct vpmc_info *info)
 {
 	unsigned int i;
@@ -134,6 +172,8 @@ static void print_text(const struct about *about)
 		printf("TSC:         %u.%03u MHz\n", info->tsc_khz / 1000,
 		       info->tsc_khz % 1000);
 		printf("held by:     %s\n", vpmc_holder_text(info->holder));
+		if (info->kind != VPMC_KIND_TSC)
+			print_shares(info);
 	}
 	if (about->table)
 		printf("events:      libpfm4's table %s (%s)\n", about->table,
@@ -167,6 +207,24 @@ static void add_text(struct json_object *object, const char *key,
 			       text ? json_object_new_string(text) : NULL);
 }
 
+/* "own": { "programmable_mask": 0, "fixed_mask": 0 }, and so on */
+static void add_shares(struct json_object *object, const struct vpmc_info *info)
+{
+	struct share share[NR_SHARES];
+	unsigned int i;
+
+	if (!find_shares(info, share))
+		return;
+	for (i = 0; i < NR_SHARES; i++) {
+		struct json_object *masks = json_object_new_object();
+
+		add_number(masks, "programmable_mask",
+			   (uint32_t)share[i].counters);
+		add_number(masks, "fixed_mask", share[i].counters >> 32);
+		json_object_object_add(object, share[i].key, masks);
+	}
+}
+
 static void add_pmu(struct json_object *object, const struct vpmc_info *info)
 {
 	struct json_object *list = json_object_new_array();
@@ -189,6 +247,7 @@ static void add_pmu(struct json_object *object, const struct vpmc_info *info)
 	json_object_object_add(object, "features", list);
 	add_number(object, "tsc_khz", info->tsc_khz);
 	add_text(object, "holder", vpmc_holder_text(info->holder));
+	add_shares(object, info);
 }
 
 static void print_json(const struct about *about)

@@ -74,7 +74,16 @@ OTHER_BUDGETS = {"amd": BUDGETS_OF_AMD, "nehalem": BUDGETS_OF_NEHALEM}
 OPEN = ("most of it is open() of a file in /proc, an ioctl() and mmap() of a file's page; the row of nobody has these "
         "calls without counters")
 PAPI_ITSELF = "PAPI itself executes more than the budget; the row of nobody is of a component that does nothing"
-EXPLAINED = {("open", 4): ({"instructions": 14200}, OPEN),
+PERF_ASKS = ("perf's driver asks in each call whether the PMU is taken or lends counters; a switch of perf disables and "
+             "enables its PMU several times")
+PERF_WRITES = ("a switch of perf writes GLOBAL_CTRL four times; each time it stores its part in a word of the CPU and adds "
+               "the other part")
+OUR_WRITES = ("a switch of vpmc writes GLOBAL_CTRL twice; each time it stores its part before and compares perf's part "
+              "afterwards, so that no lock is needed")
+EXPLAINED = {("perf-switch-idle", 1): ({"instructions": 42}, PERF_ASKS),
+             ("perf-switch-lent", 1): ({"instructions": 28}, PERF_WRITES),
+             ("switch-borrowed", 1): ({"instructions": 11}, OUR_WRITES),
+             ("open", 4): ({"instructions": 14200}, OPEN),
              ("papi-read", 4): ({"instructions": 280}, PAPI_ITSELF)}
 
 
@@ -201,12 +210,31 @@ class Cases:
         for pair in ("same-mm", "other-mm"):
             case = "unmonitored-" + pair
             base = self.raw["off"][case, 0, "nothing"]
-            for guest, situation in (("nothing", "nothing"), ("elsewhere", "elsewhere"), ("counting", "cpus")):
+            for guest, situation in (("nothing", "nothing"), ("elsewhere", "elsewhere"),
+                                     ("borrowed", "borrowed"), ("counting", "cpus")):
                 figures = less(self.raw[guest][case, 0, situation], base)
                 yield row(f"{case}-{situation}", 0, "vpmc", figures, {"instructions": 0})
         differ = disassembly.difference(kernels["on"], kernels["off"], "__switch_to")
         yield row("unmonitored-disassembly", 0, "vpmc", {**NOTHING, "instructions": differ}, {"instructions": 0})
         yield from self.plain("hooks", ["fork-exit-hooks"])
+
+    def beside(self):
+        """Counters that perf lends: what that costs perf, and us"""
+        raw, off = self.raw["beside"], self.raw["beside-off"]
+        alone, lent = (raw["beside-perf-switch", 1, who] for who in ("alone", "lent"))
+        # six instructions, and no write of an MSR
+        budget = {"instructions": 6, "wrmsr": 0}
+        yield row("perf-switch-idle", 1, "perf", less(alone, off["beside-perf-switch", 1, "alone"], 2), budget)
+        yield row("perf-switch-lent", 1, "perf", less(lent, alone, 2), budget)
+        # a load and an OR for each of two writes
+        more = less(raw["beside-switch", 1, "shared"], raw["beside-switch", 1, "all"], 2)
+        yield row("switch-borrowed", 1, "vpmc", more, {"instructions": 4, "wrmsr": 0})
+        # interrupts of the other CPU
+        for situation, interrupts in (("unused", 0), ("again", 0), ("used", 1)):
+            yield row("control-borrows-" + situation, 1, "vpmc", total(raw["beside-control", 1, situation]),
+                      {"interrupts": interrupts})
+        for situation, case in (("all", "overflow-own"), ("shared", "overflow-handed-on")):
+            yield row(case, 1, "vpmc", total(raw["beside-overflow", 1, situation]))
 
     def cpus(self):
         """Calls for all CPUs, without the cost of reading the other CPUs' totals"""
@@ -261,6 +289,8 @@ class Cases:
         yield from self.switches()
         if "off" in self.raw:
             yield from self.unmonitored(kernels)
+        if "beside" in self.raw:
+            yield from self.beside()
         yield row("open", 0, "none", total(self.raw["calls"]["open", 0, "none"]))
         yield from self.plain("calls", CALLS)
         yield from self.processes()

@@ -34,6 +34,9 @@ GUESTS = {
     "calls": ("on", ["--cpus", "1"], "calls"),
     "nothing": ("on", ["--cpus", "2"], "switches unmonitored"),
     "elsewhere": ("on", ["--cpus", "2"], "switches elsewhere"),
+    "borrowed": ("on", ["--cpus", "2"], "switches borrowed"),
+    "beside": ("on", ["--cpus", "2"], "beside"),
+    "beside-off": ("off", ["--cpus", "2"], "beside perf"),
     "off": ("off", ["--cpus", "2"], "switches unmonitored"),
     "counting": ("on", ["--cpus", "2"], "switches cpus"),
     "hooks": ("on", ["--cpus", "1"], "calls hooks"),
@@ -126,8 +129,8 @@ def run(top, name, cpu, kernels, before):
 
 
 # Guests for --quick: everything that has a budget, without perf_event
-QUICK = {"skylake": ("reads", "library", "switches", "calls", "nothing", "elsewhere", "counting", "off", "hooks",
-                     "cpus")}
+QUICK = {"skylake": ("reads", "library", "switches", "calls", "nothing", "elsewhere", "borrowed", "counting", "off",
+                     "beside", "beside-off", "hooks", "cpus")}
 # The other guests do not depend on the backend.
 BACKEND = ("reads", "library", "switches", "calls")
 ALL = {"skylake": tuple(GUESTS), "amd": BACKEND, "amd-v2": BACKEND, "nehalem": BACKEND, "hybrid": BACKEND,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: switches monitored | unmonitored | elsewhere | cpus
+ * usage: switches monitored | unmonitored | elsewhere | borrowed | cpus
  *
  * Measures switches. One thread wakes another one and waits for its answer, both on
  * one CPU, a thousand times. The cost of counters is the difference to the same two
@@ -10,6 +10,7 @@
  *   unmonitored	without
  *   elsewhere		without, while other threads have counters: one sleeps on
  *			this CPU, one runs on the next
+ *   borrowed		as elsewhere, with counters that are borrowed from perf
  *   cpus		without, while /dev/perfctr counts on all CPUs
  *
  * Copyright (C) 2026 vpmc developers
@@ -192,7 +193,7 @@ static void unmonitored(const char *situation)
  * Starts two children with counters. One runs on CPU 1, and one has run on CPU
  * 0.
  */
-static void elsewhere(void)
+static void elsewhere(const char *situation, unsigned int n)
 {
 	struct counters counters = {};
 	int ready[2], cpu;
@@ -206,7 +207,7 @@ static void elsewhere(void)
 		if (pid[cpu])
 			continue;
 		pin(cpu);
-		counters_open(&counters, VPMC, 4, &what_user);
+		counters_open(&counters, VPMC, n, &what_user);
 		if (write(ready[1], &byte, 1) != 1)
 			err(1, "write");
 		while (cpu)
@@ -217,7 +218,7 @@ static void elsewhere(void)
 		if (read(ready[0], &byte, 1) != 1)
 			err(1, "read");
 	be_alone(0);
-	unmonitored("elsewhere");
+	unmonitored(situation);
 	for (cpu = 0; cpu < 2; cpu++) {
 		kill(pid[cpu], SIGKILL);
 		waitpid(pid[cpu], NULL, 0);
@@ -246,14 +247,19 @@ static void cpus(void)
 int main(int argc, char **argv)
 {
 	if (argc != 2)
-		errx(2, "usage: switches monitored | unmonitored | elsewhere | cpus");
+		errx(2, "usage: switches monitored | unmonitored | elsewhere | borrowed | cpus");
 	cost = mmap(NULL, sizeof(*cost), PROT_READ | PROT_WRITE,
 		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (cost == MAP_FAILED)
 		err(1, "mmap");
 	who_init();
 	if (!strcmp(argv[1], "elsewhere")) {
-		elsewhere();
+		elsewhere("elsewhere", 4);
+		return 0;
+	}
+	if (!strcmp(argv[1], "borrowed")) {
+		borrow_counters();
+		elsewhere("borrowed", MAX_BORROWED);
 		return 0;
 	}
 	be_alone(0);

@@ -83,6 +83,14 @@ static const struct event zhaoxin_events[MAX_N] = {
 	{ 0x0083, VPMC_RDPMC_FIXED + 2 },
 };
 
+/* For sets that borrow. perf keeps the first programmable counter. */
+static const struct event borrowed_events[MAX_N] = {
+	{ 0x00c4, 1 }, { 0x09f0, 2 }, { 0x0af0, 3 }, { 0x00c5, 3 },
+};
+
+#define MAX_BORROWED	3
+#define COUNTERS	"/proc/sys/kernel/vpmc_counters"
+
 static const struct event *events = intel_events;
 
 /*
@@ -140,6 +148,22 @@ static inline void who_init(void)
 	if (info.features & VPMC_FEATURE_HYBRID)
 		events = common_events;
 	sizes[NR_SIZES - 1] = info.nr_gp + info.nr_fixed;
+}
+
+static inline void write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		err(1, "%s", path);
+	close(fd);
+}
+
+/* From now on sets borrow their counters from perf. */
+static inline void borrow_counters(void)
+{
+	write_text(COUNTERS, "shared");
+	events = borrowed_events;
 }
 
 static inline uint32_t event_of(unsigned int i, const struct what *what)

@@ -84,3 +84,25 @@ vpmc top -e instructions -d 0.05 -n 1 --revoke >tables
 equal "top --revoke" "0 1" "$? $(grep -c '^all' tables)"
 kill $stat
 wait $stat || :
+
+# who has which counters
+shares() {
+	vpmc info | sed -n '/^vpmc.s own: /,/^perf.s: /p' | sed 's/: */: /' | tr '\n' ' ' | sed 's/ $//'
+}
+equal "info: perf can use all" "vpmc's own: none borrowed: none perf's: programmable 0xf, fixed 0x7" "$(shares)"
+echo "shared 1,0" >/proc/sys/kernel/vpmc_counters
+equal "info: nothing is borrowed yet" "vpmc's own: none borrowed: none perf's: programmable 0xf, fixed 0x7" \
+	"$(shares)"
+vpmc stat -e branches -o /dev/null -- sleep 100 &
+stat=$!
+await counts
+equal "info: one is borrowed" "vpmc's own: none borrowed: programmable 0x8 perf's: programmable 0x7, fixed 0x7" \
+	"$(shares)"
+equal "info -j: one is borrowed" '"borrowed":{"programmable_mask":8,"fixed_mask":0}' \
+	"$(vpmc info -j | tr -d ' \n' | grep -o '"borrowed":{[^}]*}')"
+kill $stat
+wait $stat || :
+echo 0xc,0x1 >/proc/sys/kernel/vpmc_counters
+equal "info: some are vpmc's own" "vpmc's own: programmable 0xc, fixed 0x1 borrowed: none perf's: programmable 0x3, fixed 0x6" \
+	"$(shares)"
+echo all >/proc/sys/kernel/vpmc_counters

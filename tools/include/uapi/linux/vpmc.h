@@ -20,7 +20,7 @@
  * requests. A kernel returns EINVAL for a flag that it does not know, and
  * ENOTTY for a request.
  */
-#define VPMC_ABI_VERSION	1
+#define VPMC_ABI_VERSION	2
 
 /* The most counters that one set can have on any processor. */
 #define VPMC_MAX_COUNTERS	32
@@ -235,6 +235,16 @@ enum vpmc_kind {
  * @tsc_khz:	Out: rate of the TSC, 0 if not known.
  * @map_size:	Out: bytes that mmap() takes.
  * @name:	Out: name of the backend, NUL terminated.
+ * @own_mask:	Out: counters that are vpmc's now, without a loan of perf:
+ *		permanently (kernel.vpmc_counters), or while vpmc has the whole
+ *		PMU.
+ * @borrowed_mask: Out: counters that vpmc has borrowed from perf now.
+ * @perf_mask:	Out: all other counters. perf can use them now, unless @holder is
+ *		another user.
+ *
+ * @gp_mask and @fixed_mask tell which counters sets can have, the last three
+ * masks who has each counter now. In these bit n is programmable counter n, and
+ * bit 32 + n is fixed counter n. They exist since version 2.
  */
 struct vpmc_info {
 	__u32	size;
@@ -252,6 +262,9 @@ struct vpmc_info {
 	__u32	tsc_khz;
 	__u32	map_size;
 	char	name[32];
+	__aligned_u64	own_mask;
+	__aligned_u64	borrowed_mask;
+	__aligned_u64	perf_mask;
 };
 
 /**

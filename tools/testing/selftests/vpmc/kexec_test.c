@@ -3,8 +3,9 @@
  * kexec leaves the counters off for the next kernel, whatever they did before.
  *
  * In the first kernel this program loads another one (/add/bzImage), with
- * itself as init, starts counters on all CPUs (threads' or, with the argument
- * "cpus", those of /dev/perfctr) and boots that. There it looks at
+ * itself as init, starts counters on all CPUs (threads'; with the argument
+ * "cpus", those of /dev/perfctr; with "borrowed", threads' that borrow them from
+ * perf) and boots that. There it looks at
  * the registers. That kernel does not know that there is a PMU, so nobody has
  * touched them. Its output goes to the channels of scripts/vm.
  *
@@ -92,7 +93,7 @@ static int make_initramfs(void)
 	return open(INITRAMFS, O_RDONLY);
 }
 
-static void load_kernel(void)
+static void load_kernel(bool borrowed)
 {
 	char line[512] = "console=ttyS0 panic=-1 clearcpuid=arch_perfmon --";
 	int kernel = open(KERNEL, O_RDONLY), initramfs, cpu;
@@ -100,9 +101,13 @@ static void load_kernel(void)
 	if (kernel < 0)
 		die(KERNEL);
 	initramfs = make_initramfs();
-	/* What GLOBAL_CTRL was before the counters were taken. */
+	/*
+	 * What GLOBAL_CTRL was before the counters were taken. Borrowed ones leave
+	 * perf's part there, which is nothing: perf has no events.
+	 */
 	for (cpu = 0; cpu < nr_cpus() && cpu < MAX_CPUS; cpu++)
 		sprintf(strchr(line, 0), " %#llx",
+			borrowed ? 0ULL :
 			(unsigned long long)rdmsr(cpu, MSR_GLOBAL_CTRL));
 	if (syscall(SYS_kexec_file_load, kernel, initramfs, strlen(line) + 1,
 		    line, 0UL))
@@ -245,6 +250,8 @@ NEEDS({ "*", EXACT | DISTURBS | ROOT },);
 
 int main(int argc, char **argv)
 {
+	bool borrowed;
+
 	if (getpid() == 1) {
 		second_kernel(argc, argv);
 		return 1;
@@ -252,7 +259,10 @@ int main(int argc, char **argv)
 	/* Where it may not run, the tests tell why. */
 	if (machine_lacks(test_needs))
 		return test_harness_run(argc, argv);
-	load_kernel();
+	borrowed = argc > 1 && !strcmp(argv[1], "borrowed");
+	if (borrowed && write_file("/proc/sys/kernel/vpmc_counters", "shared 4,3"))
+		die("kernel.vpmc_counters");
+	load_kernel(borrowed);
 	start_counting(argc > 1 && !strcmp(argv[1], "cpus"));
 	reboot(LINUX_REBOOT_CMD_KEXEC);
 	die("kexec");

@@ -533,6 +533,7 @@ TEST(selections_of_one_hash)
 TEST(text)
 {
 	char text[4096] = "", want[4096];
+	struct vpmc_info info;
 	struct vpmc_read sums;
 	struct set set;
 	int n;
@@ -541,16 +542,21 @@ TEST(text)
 			      { EV_INSNS, FIXED(0) }, { EV_BRANCHES, 3 }, {} }));
 	ASSERT_EQ(0, set_measure(&set, code_loop, 1000, 0));
 	ASSERT_EQ(0, vpmc_read(set.fd, &sums));
+	ASSERT_EQ(0, vpmc_info(set.fd, &info));
 	n = snprintf(want, sizeof(want),
 		     "state: stopped\nowner: %d\nticks: %llu\nns: %llu\n"
 		     "switches: %llu\nmigrations: 0\ncounters: 2\n"
 		     "0: %llu evtsel 0x100c0 index 0x40000000\n"
-		     "1: %llu evtsel 0x100c4 index 0x3\n",
+		     "1: %llu evtsel 0x100c4 index 0x3\n"
+		     "own: 0x%llx\nborrowed: 0x%llx\nperf: 0x%llx\n",
 		     my_tid(), (unsigned long long)sums.ticks,
 		     (unsigned long long)sums.ns,
 		     (unsigned long long)sums.switches,
 		     (unsigned long long)sums.sum[0],
-		     (unsigned long long)sums.sum[1]);
+		     (unsigned long long)sums.sum[1],
+		     (unsigned long long)info.own_mask,
+		     (unsigned long long)info.borrowed_mask,
+		     (unsigned long long)info.perf_mask);
 	EXPECT_EQ(n, read(set.fd, text, sizeof(text) - 1));
 	EXPECT_STREQ(want, text);
 	EXPECT_EQ(0, read(set.fd, text, sizeof(text)));

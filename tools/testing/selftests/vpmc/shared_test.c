@@ -5,6 +5,7 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
+#include <sys/prctl.h>
 #include "beside.h"
 #include "disturb.h"
 #include "global.h"
@@ -89,6 +90,14 @@ static long group_counts(const int *fd, int n)
 	return all < 0 || (all && all < 10000) ? -1 : all;
 }
 
+static void perf_close_all(int *fd)
+{
+	int i;
+
+	for (i = 4; i--; fd[i] = -1)
+		close(fd[i]);
+}
+
 /* perf has all counters back soon after the last set. */
 static int returned(const int *fd)
 {
@@ -126,6 +135,60 @@ TEST_F(shared, told)
 	ASSERT_EQ(0, vpmc_info(self->set.fd, &info));
 	EXPECT_EQ(0xc, info.gp_mask);
 	EXPECT_EQ(1, info.fixed_mask);
+}
+
+/* All counters. Nobody has them when a program starts. */
+#define ALL_COUNTERS	machine.perf_mask
+
+/* Has vpmc these, and perf all others? INFO and read(2) tell the same. */
+static int wrong_shares(int fd, uint64_t own, uint64_t borrowed)
+{
+	unsigned long long perf = ALL_COUNTERS & ~own & ~borrowed;
+	char text[PAGE] = "", want[128];
+	struct vpmc_info info;
+
+	snprintf(want, sizeof(want), "\nown: 0x%llx\nborrowed: 0x%llx\nperf: 0x%llx\n",
+		 (unsigned long long)own, (unsigned long long)borrowed, perf);
+	if (vpmc_info(fd, &info) || info.own_mask != own ||
+	    info.borrowed_mask != borrowed || info.perf_mask != perf)
+		return 1;
+	if (pread(fd, text, sizeof(text) - 1, 0) <= 0 || !strstr(text, want))
+		return 2;
+	return 0;
+}
+
+/* Who has which counters: before, with and after a set, for each choice. */
+TEST_F(shared, shares)
+{
+	EXPECT_EQ(0xf, ALL_COUNTERS & 0xf);
+	EXPECT_EQ(machine.fixed_mask, ALL_COUNTERS >> 32);
+	self->set.fd = vpmc_open();
+	ASSERT_LE(0, self->set.fd);
+	EXPECT_EQ(0, wrong_shares(self->set.fd, 0, 0));
+	ASSERT_EQ(0, set_program(&self->set, branches));
+	EXPECT_EQ(0, wrong_shares(self->set.fd, 0, 2));
+	/* It is unlinked. Its counters are borrowed for a while. */
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_UNLINK, 0));
+	EXPECT_EQ(0, wrong_shares(self->set.fd, 0, 2));
+	usleep(300000);
+	EXPECT_EQ(0, wrong_shares(self->set.fd, 0, 0));
+	close(self->set.fd);
+	self->set.fd = vpmc_open();
+	ASSERT_LE(0, self->set.fd);
+	ASSERT_EQ(0, keep_counters("0xc,0"));
+	EXPECT_EQ(0, wrong_shares(self->set.fd, 0xc, 0));
+	ASSERT_EQ(0, set_program(&self->set, branches));
+	EXPECT_EQ(0, wrong_shares(self->set.fd, 0xc, 0));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_UNLINK, 0));
+	close(self->set.fd);
+	self->set.fd = vpmc_open();
+	ASSERT_LE(0, self->set.fd);
+	ASSERT_EQ(0, keep_counters("all"));
+	EXPECT_EQ(0, wrong_shares(self->set.fd, 0, 0));
+	ASSERT_EQ(0, set_program(&self->set, branches));
+	EXPECT_EQ(0, wrong_shares(self->set.fd, ALL_COUNTERS, 0));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_UNLINK, 0));
+	EXPECT_EQ(0, wrong_shares(self->set.fd, 0, 0));
 }
 
 /* The one on fixed counter 1 stays there, unless the administrator says so. */
@@ -177,6 +240,19 @@ TEST_F(shared, borrowed_and_returned)
 	EXPECT_EQ(1, returned(self->perf));
 }
 
+/* The next set comes before a loan has ended, and keeps it. */
+TEST_F(shared, kept_by_the_next_set)
+{
+	ASSERT_EQ(0, set_open(&self->set, branches));
+	set_close(&self->set);
+	ASSERT_EQ(0, set_open(&self->set, branches));
+	ASSERT_EQ(0, open_branches(self->perf, 4, 0));
+	usleep(300000);
+	EXPECT_EQ(0, group_counts(self->perf, 4));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
+}
+
 /* perf's events come after the set, on each CPU. */
 TEST_F(shared, event_comes)
 {
@@ -190,17 +266,11 @@ TEST_F(shared, event_comes)
 		ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
 		EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
 		EXPECT_LT(0, group_counts(self->perf, 3));
-		close(self->perf[2]);
-		close(self->perf[1]);
-		close(self->perf[0]);
+		perf_close_all(self->perf);
 		ASSERT_EQ(0, open_branches(self->perf, 4, 0));
 		EXPECT_EQ(0, group_counts(self->perf, 4));
-		close(self->perf[3]);
-		close(self->perf[2]);
-		close(self->perf[1]);
-		close(self->perf[0]);
+		perf_close_all(self->perf);
 	}
-	memset(self->perf, -1, sizeof(self->perf));
 }
 
 /* A group of three has room beside one set, and moves to make it. */
@@ -244,13 +314,21 @@ TEST_F(shared, borrowed_ones_first)
 	EXPECT_EQ(0, child_status(pid));
 }
 
-/* More is borrowed while a set counts. Its counters stay where they are. */
+/*
+ * More is borrowed while a set counts. Its counters stay where they are. What
+ * perf left in the other counters is not counted.
+ */
 TEST_F(shared, grows)
 {
 	struct set other;
 	pid_t pid;
 	int i;
 
+	ASSERT_EQ(0, set_open(&self->set, three));
+	set_close(&self->set);
+	ASSERT_EQ(0, open_branches(self->perf, 4, 0));
+	ASSERT_EQ(1, returned(self->perf));
+	perf_close_all(self->perf);
 	ASSERT_EQ(0, set_open(&self->set, branches));
 	ASSERT_EQ(1, index_of(&self->set, 0));
 	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
@@ -429,7 +507,7 @@ TEST_F(shared, rate)
 	}
 	clock_gettime(CLOCK_MONOTONIC, &to);
 	tenths = (to.tv_sec - from.tv_sec) * 10 +
-		 (to.tv_nsec - from.tv_nsec) / 100000000;
+		 (to.tv_nsec - from.tv_nsec) / 50000000;
 	EXPECT_GE(2 * (tenths + 2), calls(1) - before);
 	EXPECT_EQ(1, alive(self->perf, 1));
 }
@@ -478,24 +556,45 @@ TEST_F(shared, cpu_comes)
 	EXPECT_LT(0, group_counts(self->perf, 4));
 }
 
+/* Instructions, and an overflow after each 1000, on any counter: 0 or -errno. */
+static int open_each_1000(struct set *set)
+{
+	struct vpmc_control *control = &set->control;
+
+	if (set_rate(INT_MAX))
+		return -EPERM;
+	set->fd = vpmc_open();
+	if (set->fd < 0)
+		return set->fd;
+	set->page = vpmc_map(set->fd);
+	control_init(control, VPMC_CONTROL_STOPPED | VPMC_CONTROL_REARM);
+	control_add_period(control, EV_INSNS, VPMC_ANY, 1000);
+	return set->page == MAP_FAILED ? -ENOMEM : set_control(set);
+}
+
+/* perf has no event, and still handles the interrupt. */
+TEST_F(shared, overflows_without_perf)
+{
+	struct vpmc_read read;
+
+	ASSERT_EQ(0, open_each_1000(&self->set));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 100000, 0));
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+	EXPECT_EQ(code_add(CODE_MEASURE, CODE_LOOP(100000)).insns, read.sum[0]);
+	EXPECT_EQ(read.sum[0] / 1000, self->set.page->overflows);
+	EXPECT_EQ(0, self->set.page->merged);
+}
+
 /* Both interrupt, often together. Neither loses one or gets the other's. */
 TEST_F(shared, overflows)
 {
-	struct vpmc_control *control = &self->set.control;
 	const struct code_count more = code_add(CODE_MEASURE, CODE_LOOP(100000));
 	struct perf_samples perf;
 	struct vpmc_read read;
 
 	ASSERT_EQ(0, allow_all_samples());
-	ASSERT_EQ(0, set_rate(INT_MAX));
 	ASSERT_EQ(0, samples_open(&perf, 1009));
-	self->set.fd = vpmc_open();
-	ASSERT_LE(0, self->set.fd);
-	self->set.page = vpmc_map(self->set.fd);
-	ASSERT_NE(MAP_FAILED, self->set.page);
-	control_init(control, VPMC_CONTROL_STOPPED | VPMC_CONTROL_REARM);
-	control_add_period(control, EV_INSNS, VPMC_ANY, 1000);
-	ASSERT_EQ(0, set_control(&self->set));
+	ASSERT_EQ(0, open_each_1000(&self->set));
 	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
 	ASSERT_EQ(0, code_measure(perf.fd, PERF_EVENT_IOC_ENABLE,
 				  PERF_EVENT_IOC_DISABLE, code_loop, 100000, 0));
@@ -506,6 +605,183 @@ TEST_F(shared, overflows)
 	EXPECT_EQ(0, self->set.page->merged);
 	EXPECT_EQ(more.insns / 1009, samples_taken(&perf));
 	samples_close(&perf);
+}
+
+/* A CPU becomes the set's while perf's event runs there, and interrupts. */
+TEST_F(shared, overflows_before_and_after)
+{
+	struct perf_samples perf;
+	__u64 count;
+
+	ASSERT_EQ(0, allow_all_samples());
+	ASSERT_EQ(0, samples_open(&perf, 1009));
+	ASSERT_EQ(0, set_open(&self->set, branches));
+	ASSERT_EQ(0, ioctl(perf.fd, PERF_EVENT_IOC_ENABLE, 0));
+	code_loop(10000, 0);
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 50000, 0));
+	ASSERT_EQ(0, ioctl(perf.fd, PERF_EVENT_IOC_DISABLE, 0));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(50000)));
+	ASSERT_EQ(8, read(perf.fd, &count, 8));
+	EXPECT_LT(CODE_LOOP(60000).insns, count);
+	EXPECT_EQ(count / 1009, samples_taken(&perf));
+	samples_close(&perf);
+}
+
+/* Branches of this thread, or of a child, too: on its own, from now on. */
+static int open_single(bool inherit)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED |
+			       PERF_FORMAT_TOTAL_TIME_RUNNING,
+		.disabled = 1,
+		.inherit = inherit,
+		.exclude_kernel = 1,
+	};
+
+	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+}
+
+struct single {
+	__u64 count, enabled, running;
+};
+
+#define MULTIPLEXED	8
+
+/* What all of them count of a loop together, and constantly more; or -1. */
+static long multiplexed_counts(const int *fd, struct set *set, long n)
+{
+	struct single before, after;
+	__u64 sum = 0;
+	int i;
+
+	for (i = 0; i < MULTIPLEXED; i++) {
+		if (read(fd[i], &before, sizeof(before)) != sizeof(before))
+			return -1;
+		sum -= before.count;
+	}
+	if (prctl(PR_TASK_PERF_EVENTS_ENABLE) ||
+	    set_measure(set, code_loop, n, 0) ||
+	    prctl(PR_TASK_PERF_EVENTS_DISABLE))
+		return -1;
+	for (i = 0; i < MULTIPLEXED; i++) {
+		if (read(fd[i], &after, sizeof(after)) != sizeof(after) ||
+		    (n > 1000000 && (!after.running ||
+				     after.running >= after.enabled / 2)))
+			return -1;
+		sum += after.count;
+	}
+	return sum;
+}
+
+/*
+ * perf has one counter left, and eight events take turns on it: each has it for
+ * some time, and nothing is counted twice or by none.
+ */
+TEST_F(shared, multiplexed)
+{
+	int fd[MULTIPLEXED], i;
+	long few, many;
+
+	ASSERT_EQ(0, set_open(&self->set, three));
+	for (i = 0; i < MULTIPLEXED; i++) {
+		fd[i] = open_single(false);
+		ASSERT_LE(0, fd[i]);
+	}
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+		few = multiplexed_counts(fd, &self->set, 1000);
+		EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
+		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+		many = multiplexed_counts(fd, &self->set, 50000000);
+		EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(50000000)));
+		EXPECT_LT(0, few);
+		EXPECT_EQ(50000000 - 1000, many - few);
+	}
+	for (i = 0; i < MULTIPLEXED; i++)
+		close(fd[i]);
+}
+
+/* What an inherited event counts of a child's loop, and constantly more; or -1. */
+static long inherited_counts(int fd, long n)
+{
+	struct single before, after;
+	pid_t pid;
+
+	if (read(fd, &before, sizeof(before)) != sizeof(before))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		code_loop(n, 0);
+		_exit(0);
+	}
+	if (child_status(pid) ||
+	    read(fd, &after, sizeof(after)) != sizeof(after))
+		return -1;
+	return after.count - before.count;
+}
+
+/* perf's event and a set are inherited at once. */
+TEST_F(shared, inherited)
+{
+	struct vpmc_read few, many;
+	long perf_few, perf_many;
+
+	self->perf[0] = open_single(true);
+	ASSERT_LE(0, self->perf[0]);
+	self->set.fd = vpmc_open();
+	ASSERT_LE(0, self->set.fd);
+	control_init(&self->set.control, VPMC_CONTROL_INHERIT_PROCESSES);
+	control_choose(&self->set.control, EV_BRANCHES, VPMC_ANY);
+	ASSERT_EQ(0, set_control(&self->set));
+	ASSERT_EQ(0, ioctl(self->perf[0], PERF_EVENT_IOC_ENABLE, 0));
+	/* The first child finds what later ones need not look for. */
+	ASSERT_LT(0, inherited_counts(self->perf[0], 1));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+	perf_few = inherited_counts(self->perf[0], 1000);
+	few = (struct vpmc_read){
+		.size = sizeof(few), .flags = VPMC_READ_FINISHED,
+	};
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_READ, &few));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+	perf_many = inherited_counts(self->perf[0], 1000000);
+	many = (struct vpmc_read){
+		.size = sizeof(many), .flags = VPMC_READ_FINISHED,
+	};
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_READ, &many));
+	EXPECT_EQ(1000000 - 1000, perf_many - perf_few);
+	EXPECT_EQ(1000000 - 1000, many.sum[0] - few.sum[0]);
+}
+
+/* perf's group starts and stops 1,000 times while a set counts. */
+TEST_F(shared, enabled_and_disabled)
+{
+	static const struct choice twice[] = {
+		{ EV_INSNS, VPMC_ANY }, { EV_INSNS, 3 }, {}
+	};
+	const struct code_count want =
+		code_times(code_add(CODE_MEASURE, CODE_LOOP(10)), 1000);
+	struct vpmc_read read;
+	__u64 count[3];
+	int i;
+
+	ASSERT_EQ(0, perf_open_three(self->perf));
+	ASSERT_EQ(0, set_open(&self->set, twice));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+	for (i = 0; i < 1000; i++)
+		ASSERT_EQ(0, code_measure(self->perf[0], PERF_EVENT_IOC_ENABLE,
+					  PERF_EVENT_IOC_DISABLE, code_loop,
+					  10, 0));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
+	ASSERT_EQ(0, perf_read(self->perf[0], 3, count));
+	EXPECT_EQ(want.insns, count[0]);
+	EXPECT_EQ(want.branches, count[1]);
+	EXPECT_EQ(want.insns, count[2]);
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+	EXPECT_LT(want.insns, read.sum[0]);
+	EXPECT_EQ(read.sum[0], read.sum[1]);
 }
 
 /* CONTROL and UNLINK of sets of 1 to 3 counters, and of fixed ones. */
@@ -535,8 +811,16 @@ static void borrow_at_random(unsigned int seed, int times)
 	_exit(0);
 }
 
+/* Loans of each borrower: so many, or what the environment says. */
+static int many_times(void)
+{
+	const char *loans = getenv("SHARED_LOANS");
+
+	return loans ? atoi(loans) : test_often(2000);
+}
+
 /* All are exact: the sets, and perf's counting and sampling. */
-TEST_F(shared, many_borrowers)
+TEST_F_TIMEOUT(shared, many_borrowers, 1800)
 {
 	const uint64_t want = code_add(CODE_MEASURE, CODE_LOOP(100000)).insns;
 	int running = 4, status, i;
@@ -545,7 +829,7 @@ TEST_F(shared, many_borrowers)
 	ASSERT_EQ(0, allow_all_samples());
 	for (i = 0; i < running; i++)
 		if (!fork())
-			borrow_at_random(i + 1, test_often(2000));
+			borrow_at_random(i + 1, many_times());
 	while (running) {
 		EXPECT_EQ(0, perf_error(100000));
 		ASSERT_EQ(0, samples_open(&perf, 1009));

@@ -8,8 +8,9 @@
 #include <stddef.h>
 #include "vpmc_test.h"
 
-/* Sizes of version 1. They never change. */
+/* Sizes of version 1, and of INFO of version 2. They never change. */
 #define INFO_1		96
+#define INFO_2		120
 #define READ_1		328
 #define CONTROL_1	1056
 
@@ -64,7 +65,8 @@ static bool untouched(const char *buf, size_t from)
 
 TEST_F(size, version_1)
 {
-	EXPECT_LE(INFO_1, sizeof(struct vpmc_info));
+	EXPECT_EQ(INFO_1, offsetof(struct vpmc_info, own_mask));
+	EXPECT_LE(INFO_2, sizeof(struct vpmc_info));
 	EXPECT_LE(READ_1, sizeof(struct vpmc_read));
 	EXPECT_LE(CONTROL_1, sizeof(struct vpmc_control));
 	EXPECT_EQ(READ_HEAD, offsetof(struct vpmc_read, sum));
@@ -82,7 +84,7 @@ TEST_F(size, info)
 	EXPECT_EQ(sizeof(all), all.size);
 	EXPECT_EQ(VPMC_ABI_VERSION, all.version);
 	EXPECT_EQ(PAGE, all.map_size);
-	for (size = INFO_HEAD; size <= INFO_1; size++) {
+	for (size = INFO_HEAD; size <= INFO_2; size++) {
 		ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_INFO,
 					sized(self, size, size)));
 		ASSERT_EQ(size, part->size);

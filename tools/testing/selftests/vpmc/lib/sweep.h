@@ -383,11 +383,11 @@ static inline int sweep_wrong(const struct sweep *s, unsigned long k)
 	return wrong;
 }
 
-/*
- * Adds ranges for vpmc's kernel code: functions whose names contain "vpmc", and
- * functions of backends that follow some of them. Returns the number of ranges.
- */
-static inline int sweep_kernel_ranges(void)
+/* Is a function of the kernel in a range? @before: the one before it is. */
+typedef bool (*sweep_has_fn)(const char *name, bool before);
+
+/* Sets the ranges, and returns their number. */
+static inline int sweep_ranges(sweep_has_fn has)
 {
 	unsigned long low = 0, high = 0, address;
 	char type, name[128];
@@ -403,9 +403,7 @@ static inline int sweep_kernel_ranges(void)
 		/* The functions that follow were freed after boot. */
 		if (!strcmp(name, "_sinittext"))
 			break;
-		ours = strstr(name, "vpmc") ||
-		       (before && (!strncmp(name, "intel_", 6) ||
-				   !strncmp(name, "amd_", 4)));
+		ours = has(name, before);
 		if (ours && !before)
 			low = address;
 		high = address;
@@ -416,6 +414,24 @@ static inline int sweep_kernel_ranges(void)
 	if (f)
 		fclose(f);
 	return err ? -1 : n;
+}
+
+/*
+/*
+ * vpmc's kernel code: functions whose names contain "vpmc", and functions of
+ * backends that follow some of them.
+ */
+static inline bool sweep_is_ours(const char *name, bool before)
+{
+	return strstr(name, "vpmc") ||
+	       (before && (!strncmp(name, "intel_", 6) ||
+			   !strncmp(name, "amd_", 4)));
+}
+
+/* Adds ranges for that code. Returns the number of ranges. */
+static inline int sweep_kernel_ranges(void)
+{
+	return sweep_ranges(sweep_is_ours);
 }
 
 /*

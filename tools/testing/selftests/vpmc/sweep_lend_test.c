@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * perf lends counters and gets them back. At each instruction of that another CPU
+ * does what a loan depends on.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "sweep.h"
+#include "beside.h"
+
+#define WORK_CPUS	"/sys/devices/virtual/workqueue/cpumask"
+
+static const struct choice branches[] = { { EV_BRANCHES, VPMC_ANY }, {} };
+
+FIXTURE(sweep_lend)
+{
+	struct sweep *s;
+	int perf[4];	/* a group that needs all programmable counters */
+	int pinned[4];	/* pinned events of CPU 1; the last one comes and goes */
+	unsigned long granted, refused;
+};
+
+/*
+ * The code of both sides that makes and ends loans. Not the few functions that lie
+ * elsewhere: there are not so many ranges.
+ */
+static bool lends(const char *name, bool before)
+{
+	static const char * const words[] = {
+		"has_events", "pinned", "_leave", "_loan", "_return", "_lend",
+		"_unlend", "_lent", "_hand_on", "_all_fit", "is_used",
+	};
+	static const char * const elsewhere[] = { "sysvec_", "asm_", "__SCT__" };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(elsewhere); i++)
+		if (!strncmp(name, elsewhere[i], strlen(elsewhere[i])))
+			return false;
+	if (strstr(name, ".cold"))
+		return false;
+	if (!strncmp(name, "beside_", 7))
+		return true;
+	if (!strstr(name, "x86_pmu_"))
+		return sweep_is_ours(name, before);
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		if (strstr(name, words[i]))
+			return true;
+	return false;
+}
+
+static int open_event(int tid, int cpu, int leader, int flags)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
+		.read_format = PERF_FORMAT_GROUP,
+		.exclude_kernel = 1,
+		.pinned = cpu >= 0,
+		.disabled = flags,
+	};
+
+	return syscall(SYS_perf_event_open, &attr, tid, cpu, leader, 0);
+}
+
+FIXTURE_SETUP(sweep_lend)
+{
+	int i;
+
+	/* Who borrows does so on CPU 0, where it is disturbed. */
+	ASSERT_EQ(0, write_file(WORK_CPUS, "1"));
+	ASSERT_EQ(0, keep_counters("shared"));
+	self->s = sweep_start(NULL);
+	ASSERT_NE(NULL, self->s);
+	ASSERT_TRUE(!pin(0) && !set_fifo(10) && sweep_ranges(lends) > 0);
+	for (i = 0; i < 4; i++) {
+		self->perf[i] = open_event(0, -1, i ? self->perf[0] : -1, 0);
+		self->pinned[i] = open_event(-1, 1, -1, i == 3);
+		ASSERT_LE(0, self->perf[i]);
+		ASSERT_LE(0, self->pinned[i]);
+	}
+	self->s->perf = self->pinned[3];
+	self->s->what = CALL;
+}
+
+FIXTURE_TEARDOWN(sweep_lend)
+{
+	int i;
+
+	for (i = 4; i--;) {
+		close(self->perf[i]);
+		close(self->pinned[i]);
+	}
+	EXPECT_EQ(0, sweep_stop(self->s));
+	EXPECT_EQ(0, keep_counters("all"));
+	EXPECT_EQ(0, write_file(WORK_CPUS, "3"));
+}
+
+/* perf reads nothing from an event that it has given up. */
+static bool alive(int fd)
+{
+	__u64 count[2];
+
+	return read(fd, count, sizeof(count)) == sizeof(count);
+}
+
+/* Has perf all counters of this CPU? It tries a group again in its own time. */
+static bool perf_has_all(const int *group)
+{
+	__u64 before[4], after[4];
+	int i;
+
+	for (i = 0; i < 50; i++) {
+		if (perf_read(group[0], 4, before))
+			return false;
+		code_loop(100, 0);
+		if (perf_read(group[0], 4, after))
+			return false;
+		if (after[0] > before[0])
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+/* Did it have a counter when it came? */
+static volatile bool had_room;
+
+static int pinned_comes(struct sweep *s)
+{
+	if (ioctl(s->perf, PERF_EVENT_IOC_ENABLE, 0))
+		return -errno;
+	had_room = alive(s->perf);
+	return 0;
+}
+
+/*
+ * The pinned event is first, and the loan is refused, also if a part of it was made.
+ * Or the loan is first, and perf gives the event up. No loan makes perf give up an
+ * event that has a counter. In the end perf has all counters.
+ */
+static int wrong_if_pinned_comes(void *arg, unsigned long k)
+{
+	FIXTURE_DATA(sweep_lend) *self = arg;
+	struct sweep *s = self->s;
+	struct set set = { .fd = vpmc_open(), .page = MAP_FAILED };
+	int err, wrong = set.fd < 0;
+
+	had_room = false;
+	wrong += sweep_arm(s, k) != 0;
+	err = set_program(&set, branches);
+	sweep_disarm(s);
+	wrong += s->disturbed && had_room != alive(self->pinned[3]);
+	if (!err) {
+		self->granted++;
+		wrong += set_measure(&set, code_loop, 100, 0) ||
+			 wrong_after(&set, CODE_LOOP(100));
+		wrong += s->disturbed && alive(self->pinned[3]);
+	} else {
+		self->refused++;
+		wrong += err != -EBUSY ||
+			 set.control.reason != VPMC_REASON_PMU_PERF;
+		wrong += !s->disturbed || !alive(self->pinned[3]);
+		wrong += !perf_has_all(self->perf);
+	}
+	wrong += !alive(self->pinned[0]) || !alive(self->pinned[1]) ||
+		 !alive(self->pinned[2]);
+	wrong += ioctl(self->pinned[3], PERF_EVENT_IOC_DISABLE, 0) != 0;
+	set_close(&set);
+	wrong += keep_counters("shared") != 0 || !perf_has_all(self->perf);
+	return wrong;
+}
+
+TEST_F_TIMEOUT(sweep_lend, pinned_event_comes, 1200)
+{
+	self->s->call = pinned_comes;
+	sweep_all(_metadata, self->s, sweep_step(), wrong_if_pinned_comes, self);
+	TH_LOG("granted %lu times, refused %lu times", self->granted,
+	       self->refused);
+	EXPECT_LT(0, self->granted);
+	EXPECT_LT(0, self->refused);
+}
+
+/* An event of the other CPU counts exactly, whenever it comes. */
+static int perf_counts(struct sweep *s)
+{
+	return perf_error(100) ? -EIO : 0;
+}
+
+/*
+ * Borrow, and count. This thread's group of perf has no room meanwhile, and perf
+ * tries no other event of the thread before its next turn.
+ */
+static int wrong_borrowing(void *arg, unsigned long k)
+{
+	FIXTURE_DATA(sweep_lend) *self = arg;
+	struct sweep *s = self->s;
+	struct set set = { .fd = vpmc_open(), .page = MAP_FAILED };
+	int wrong = set.fd < 0;
+
+	wrong += sweep_arm(s, k) != 0;
+	wrong += set_program(&set, branches) != 0;
+	sweep_disarm(s);
+	wrong += set_measure(&set, code_loop, 100, 0) ||
+		 wrong_after(&set, CODE_LOOP(100));
+	set_close(&set);
+	wrong += keep_counters("shared") != 0 || !perf_has_all(self->perf);
+	return wrong;
+}
+
+TEST_F_TIMEOUT(sweep_lend, perf_counts_while_lent, 1200)
+{
+	self->s->call = perf_counts;
+	sweep_all(_metadata, self->s, sweep_step(), wrong_borrowing, self);
+}
+
+/* Give back what the last set had. */
+static int wrong_return(void *arg, unsigned long k)
+{
+	FIXTURE_DATA(sweep_lend) *self = arg;
+	struct sweep *s = self->s;
+	struct set set = { .fd = vpmc_open(), .page = MAP_FAILED };
+	int wrong = set.fd < 0 || set_program(&set, branches);
+
+	set_close(&set);
+	wrong += sweep_arm(s, k) != 0;
+	wrong += keep_counters("shared") != 0;
+	sweep_disarm(s);
+	wrong += perf_error(100) != 0 || !perf_has_all(self->perf);
+	return wrong;
+}
+
+TEST_F_TIMEOUT(sweep_lend, perf_counts_while_returned, 1200)
+{
+	self->s->call = perf_counts;
+	sweep_all(_metadata, self->s, sweep_step(), wrong_return, self);
+}
+
+static int revoke_and_allow(struct sweep *s)
+{
+	return write_file(REVOKE_FILE, "1") ?: write_file(REVOKE_FILE, "0");
+}
+
+/* Whatever was borrowed when the revocation came is perf's again. */
+static int wrong_if_revoked(void *arg, unsigned long k)
+{
+	FIXTURE_DATA(sweep_lend) *self = arg;
+	struct sweep *s = self->s;
+	struct set set = { .fd = vpmc_open(), .page = MAP_FAILED };
+	int err, wrong = set.fd < 0;
+	struct vpmc_read read;
+
+	wrong += sweep_arm(s, k) != 0;
+	err = set_program(&set, branches);
+	sweep_disarm(s);
+	*(err ? &self->refused : &self->granted) += 1;
+	wrong += err && (err != -EBUSY ||
+			 set.control.reason != VPMC_REASON_REVOKED);
+	if (!err && s->disturbed)
+		wrong += vpmc_read(set.fd, &read) ||
+			 (read.state != VPMC_STATE_REVOKED &&
+			  read.state != VPMC_STATE_STOPPED);
+	set_close(&set);
+	/* Without another choice: in a tenth of a second, if not at once. */
+	usleep(150000);
+	wrong += !perf_has_all(self->perf);
+	return wrong;
+}
+
+TEST_F_TIMEOUT(sweep_lend, revoked, 1200)
+{
+	self->s->call = revoke_and_allow;
+	sweep_all(_metadata, self->s, sweep_step(), wrong_if_revoked, self);
+	TH_LOG("granted %lu times, refused %lu times", self->granted,
+	       self->refused);
+	EXPECT_LT(0, self->granted);
+	EXPECT_LT(0, self->refused);
+}
+
+/*
+ * A borrower that gets no CPU time: a thread on its CPU spins, at most this long.
+ * Nobody else waits for that. Workers run on CPUs 2 and 3.
+ */
+#define SPIN_MS		50
+#define BOUND_MS	10
+
+static int spin_pipe[2];
+static volatile bool spins, quits;
+
+static double ms_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1e3 + now.tv_nsec * 1e-6;
+}
+
+static void *spinner(void *unused)
+{
+	double end;
+	char byte;
+
+	if (pin(0) || set_fifo(50))
+		return (void *)1;
+	while (read(spin_pipe[0], &byte, 1) == 1 && !quits) {
+		spins = true;
+		for (end = ms_now() + SPIN_MS; spins && ms_now() < end;)
+			;
+		spins = false;
+	}
+	return NULL;
+}
+
+/* Revoke, allow, and borrow for another set, while CPU 0 spins. */
+static int others_go_on(struct sweep *s)
+{
+	struct set set = { .page = MAP_FAILED };
+	double begin, revoked, borrowed;
+	int err;
+
+	if (write(spin_pipe[1], "", 1) != 1 || pmu_trigger_go(0))
+		return -EPIPE;
+	while (!spins)
+		;
+	begin = ms_now();
+	err = write_file(REVOKE_FILE, "1");
+	revoked = ms_now();
+	err = err ?: write_file(REVOKE_FILE, "0");
+	set.fd = vpmc_open();
+	err = err ?: set_program(&set, branches);
+	borrowed = ms_now();
+	if (!spins)
+		err = -ETIME;
+	spins = false;
+	set_close(&set);
+	if (revoked - begin < BOUND_MS * test_slowness() &&
+	    borrowed - revoked < BOUND_MS * test_slowness())
+		return err;
+	fprintf(stderr, "# revoked in %.3f ms, borrowed in %.3f ms\n",
+		revoked - begin, borrowed - revoked);
+	return -ETIME;
+}
+
+static int wrong_if_starved(void *arg, unsigned long k)
+{
+	struct set set = { .fd = vpmc_open(), .page = MAP_FAILED };
+	struct sweep *s = ((FIXTURE_DATA(sweep_lend) *)arg)->s;
+	int err, wrong = set.fd < 0;
+
+	wrong += sweep_arm(s, k) != 0;
+	err = set_program(&set, branches);
+	sweep_disarm(s);
+	wrong += err && (err != -EBUSY ||
+			 set.control.reason != VPMC_REASON_REVOKED);
+	set_close(&set);
+	wrong += keep_counters("shared") != 0;
+	return wrong;
+}
+
+TEST_F_TIMEOUT(sweep_lend, starved, 1200)
+{
+	pthread_t thread;
+	void *failed;
+
+	ASSERT_EQ(0, write_file(WORK_CPUS, "c"));
+	ASSERT_EQ(0, pipe(spin_pipe));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, spinner, NULL));
+	self->s->call = others_go_on;
+	sweep_all(_metadata, self->s, sweep_step(), wrong_if_starved, self);
+	quits = true;
+	ASSERT_EQ(1, write(spin_pipe[1], "", 1));
+	ASSERT_EQ(0, pthread_join(thread, &failed));
+	EXPECT_EQ(NULL, failed);
+}
+
+NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+
+TEST_HARNESS_MAIN
