@@ -563,6 +563,6 @@ TEST_F(shared, many_borrowers)
 	EXPECT_EQ(1, returned(self->perf));
 }
 
-NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+NEEDS({ "*", TRUE_COUNTS | DISTURBS | ROOT },);
 
 TEST_HARNESS_MAIN
