@@ -244,6 +244,8 @@ TEST_F(preserve, clear_bad_mask)
 }
 
 NEEDS(
+	/* It is switched meanwhile. */
+	{ "preserve.control_each_by_itself", EXACT },
 	{ "preserve.control_after_revocation", TRUE_COUNTS | DISTURBS | ROOT },
 	{ "*", TRUE_COUNTS },
 );

@@ -563,6 +563,11 @@ TEST_F(shared, many_borrowers)
 	EXPECT_EQ(1, returned(self->perf));
 }
 
-NEEDS({ "*", TRUE_COUNTS | DISTURBS | ROOT },);
+NEEDS(
+	/* How soon a counter is borrowed, and how often in a time. */
+	{ "shared.interrupts", EXACT | DISTURBS | ROOT },
+	{ "shared.rate", EXACT | DISTURBS | ROOT },
+	{ "*", TRUE_COUNTS | DISTURBS | ROOT },
+);
 
 TEST_HARNESS_MAIN
