@@ -10,7 +10,10 @@
 #define RUNS	300
 #define READS	1000
 
-static const struct choice insns[] = { { EV_INSNS, 0 }, {} };
+/* A fixed counter, if there is one, and a programmable one. */
+static const struct choice insns[] = {
+	{ EV_INSNS, VPMC_ANY }, { EV_INSNS, VPMC_ANY }, {}
+};
 
 /* Which of the machines that call themselves TCG, or none of them. */
 static const char *kind_of_emulator(void)
@@ -38,7 +41,7 @@ TEST(facts)
 	ksft_print_msg("machine: PMU in use by: %s\n",
 		       info.holder == VPMC_HOLDER_NONE ? "nobody" :
 		       info.holder == VPMC_HOLDER_VPMC ? "sets of vpmc" :
-		       pmu_lacks() ?: "somebody else");
+		       pmu_held() ?: "somebody else");
 	EXPECT_EQ(VPMC_ABI_VERSION, info.version);
 	EXPECT_EQ(!info.nr_gp, !info.width);
 }
@@ -90,15 +93,28 @@ TEST(read_counter)
 	set_close(&set);
 }
 
-/* One run: how far the count is above the truth. The set knows what came in between. */
+/*
+ * One run: how far the counts are above the truth, or below it. The set knows what
+ * came in between.
+ */
 static int64_t excess(struct set *set, long turns)
 {
 	struct vpmc_read read;
+	int64_t most = 0, more;
+	unsigned int i;
 
 	if (set_clear(set) || set_measure(set, code_loop, turns, 0) ||
 	    vpmc_read(set->fd, &read))
 		return INT64_MIN;
-	return read.sum[0] - code_add(CODE_MEASURE, CODE_LOOP(turns)).insns;
+	for (i = 0; i < read.nr_counters; i++) {
+		more = read.sum[i] -
+		       code_add(CODE_MEASURE, CODE_LOOP(turns)).insns;
+		if (more < 0)
+			return more;
+		if (more > most)
+			most = more;
+	}
+	return most;
 }
 
 /*
@@ -118,7 +134,8 @@ TEST(tolerance)
 	for (i = 0; i < RUNS; i++) {
 		more = excess(&set, 20000);
 		ASSERT_LE(0, more);
-		EXPECT_GE(tolerated(set.disturbances, 1), more);
+		/* Without the line at the end, machine-report blames the PMU. */
+		ASSERT_GE(tolerated(set.disturbances, 1), more);
 		all_events += set.disturbances;
 		if (more > most)
 			most = more;
@@ -162,7 +179,7 @@ TEST(skid)
 	for (i = 0; i < RUNS; i++) {
 		late = late_by(&set, 5000 + 7 * i);
 		ASSERT_LE(0, late);
-		EXPECT_GE(tolerance_none ? 0 : TOLERANCE_SKID, late);
+		ASSERT_GE(tolerance_none ? 0 : TOLERANCE_SKID, late);
 		if (late > most)
 			most = late;
 	}
@@ -174,7 +191,7 @@ TEST(skid)
 NEEDS(
 	{ "global.facts", VPMC },
 	{ "global.rdtsc", NOTHING },
-	{ "*", PMU },
+	{ "*", COUNTER },
 );
 
 TEST_HARNESS_MAIN

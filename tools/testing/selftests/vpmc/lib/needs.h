@@ -39,8 +39,10 @@
 enum {
 	NOTHING		= 0,		/* not even vpmc */
 	VPMC		= 1 << 0,	/* CONFIG_VPMC and nothing else */
+	/* One counter, whichever it is. */
+	COUNTER		= 1 << 8 | VPMC,
 	/* A PMU that counts, on any machine: counts within lib/tolerance.h. */
-	PMU		= 1 << 1 | VPMC,
+	PMU		= 1 << 1 | COUNTER,
 	/* A clock that counts instructions, and no other load. */
 	STEADY		= 1 << 2 | VPMC,
 	/* Counts are equal to the truth; the clock does as it likes. */
@@ -123,8 +125,8 @@ static inline bool may_use_fifo(void)
 			      limit.rlim_cur >= 50);
 }
 
-/* Who keeps the PMU from the tests, or NULL. The emulator's tests know. */
-static inline const char *pmu_lacks(void)
+/* Who has the PMU, or NULL. */
+static inline const char *pmu_held(void)
 {
 	static const char *const holders[] = {
 		[VPMC_HOLDER_OTHER] = "the PMU, which a driver or a hypervisor has",
@@ -135,12 +137,30 @@ static inline const char *pmu_lacks(void)
 		[VPMC_HOLDER_GLOBAL] = "the PMU: who counts CPUs has it",
 	};
 
-	if (!machine.nr_gp)
-		return "a PMU that the kernel knows (dmesg says 'vpmc:' and why)";
-	if (emulator() & PMU_MACHINE_EXACT)
-		return NULL;
 	return machine.holder < sizeof(holders) / sizeof(*holders) ?
 	       holders[machine.holder] : "the PMU, which somebody else has";
+}
+
+/* What keeps the PMU from the tests, or NULL. The emulator's tests know who has it. */
+static inline const char *pmu_lacks(void)
+{
+	if (!machine.nr_gp)
+		return "a PMU that the kernel knows (dmesg says 'vpmc:' and why)";
+	return emulator() & PMU_MACHINE_EXACT ? NULL : pmu_held();
+}
+
+/* Does perf keep some of the counters, which tests name? */
+static inline bool counters_are_shared(void)
+{
+	char text[32] = "";
+	int fd = open("/proc/sys/kernel/vpmc_counters", O_RDONLY);
+
+	if (fd < 0)
+		return false;
+	if (read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = 0;
+	close(fd);
+	return !exact_machine() && strncmp(text, "all", 3);
 }
 
 /* The first thing that the machine lacks, or NULL. */
@@ -148,8 +168,10 @@ static inline const char *machine_lacks(const struct need *need)
 {
 	if ((need->what & VPMC) && access("/proc/self/perfctr", F_OK))
 		return "CONFIG_VPMC=y";
-	if ((need->what & PMU & ~VPMC) && pmu_lacks())
+	if ((need->what & COUNTER & ~VPMC) && pmu_lacks())
 		return pmu_lacks();
+	if ((need->what & PMU & ~COUNTER) && counters_are_shared())
+		return "all counters: sysctl kernel.vpmc_counters=all";
 	if ((need->what & STEADY & ~VPMC) && !exact_machine())
 		return "the exact machine of tools/testing/pmu-emulator";
 	if ((need->what & TRUE_COUNTS & ~PMU) && !counts_are_exact())
