@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """The arguments of scripts/vm."""
 
-import os
 import sys
 
+from . import kvm
 from .guest import Refused
+
+KVM_CPU = "host,pmu=on"
 
 
 def number(option, value, least, most):
@@ -50,11 +52,12 @@ class Options:
             raise Refused("no COMMAND given (--help)")
         if self.kvm:
             self.plain = True
-            self.kvm = os.access("/dev/kvm", os.R_OK | os.W_OK)
-            if not self.kvm:
-                print("vm: /dev/kvm cannot be opened; this is what --plain does", file=sys.stderr)
+            why = kvm.problem(self.value["--cpu"] or KVM_CPU)
+            self.kvm = not why
+            if why:
+                print(f"vm: {why}; this is what --plain does", file=sys.stderr)
         if self.value["--cpu"] is None:
-            self.value["--cpu"] = "host,pmu=on" if self.kvm else \
+            self.value["--cpu"] = KVM_CPU if self.kvm else \
                 "Skylake-Client" if self.plain else "Skylake-Client,pmu=on"
         self.command = args
 

@@ -72,7 +72,7 @@ TEST_F(count, alone)
 	ASSERT_EQ(0, set_measure(&self->set, code_nothing, 0, 0));
 	EXPECT_EQ(0, wrong_after(&self->set, CODE_NOTHING));
 	for (n = 1; n <= 10000000; n *= 10) {
-		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+		ASSERT_EQ(0, set_clear(&self->set));
 		ASSERT_EQ(0, set_measure(&self->set, code_loop, n, 0));
 		EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(n)));
 	}
@@ -82,14 +82,16 @@ TEST_F(count, alone)
 TEST_F(count, in_parts)
 {
 	struct code_count sum = CODE_COUNT(0, 0);
+	/* Each part has more than what all starts may add. */
+	const int part = counts_are_exact() ? 1 : 1000;
 	struct vpmc_read read;
 	int i;
 
 	for (i = 1; i <= 100; i++) {
-		ASSERT_EQ(0, set_measure(&self->set, code_loop, i, 0));
+		ASSERT_EQ(0, set_measure(&self->set, code_loop, i * part, 0));
 		/* not counted */
-		ASSERT_EQ(0, code_loop(1000, 0));
-		sum = code_add(sum, code_add(CODE_MEASURE, CODE_LOOP(i)));
+		ASSERT_EQ(0, code_loop(1000 * part, 0));
+		sum = code_add(sum, code_add(CODE_MEASURE, CODE_LOOP(i * part)));
 	}
 	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
 	EXPECT_EQ(0, wrong_sums(&self->set, &read, sum));
@@ -107,7 +109,7 @@ TEST_F(count, sleeps)
 
 	ASSERT_EQ(0, set_measure(&self->set, code_sleep, (long)&ts, 100));
 	EXPECT_EQ(0, wrong_after(&self->set, CODE_SLEEP(100)));
-	EXPECT_LE(100, page_switches(&self->set));
+	EXPECT_LE(test_often(100), page_switches(&self->set));
 }
 
 TEST_F(count, page_faults)
@@ -207,7 +209,7 @@ TEST_F(count, signals)
 	ASSERT_EQ(0, setitimer(ITIMER_REAL, &each_ms, NULL));
 	ASSERT_EQ(0, set_measure(&self->set, code_signals, (long)&set, n));
 	ASSERT_EQ(0, setitimer(ITIMER_REAL, &never, NULL));
-	EXPECT_LE(100, code_signals_taken);
+	EXPECT_LE(test_often(100), code_signals_taken);
 	EXPECT_EQ(0, wrong_after(&self->set,
 				 code_add(CODE_SIGNALS(n),
 					  code_times(CODE_ONE_SIGNAL,
@@ -289,6 +291,7 @@ static int check_exec(const struct set *set, const struct choice *choice,
 		      bool by_thread, struct vpmc_page *page, pid_t *pid)
 {
 	struct exec_thread thread = { .choice = choice };
+	uint64_t before = all_disturbances();
 	struct vpmc_read read = {};
 	pthread_t pthread;
 	int pipe_fd[2];
@@ -312,9 +315,10 @@ static int check_exec(const struct set *set, const struct choice *choice,
 	close(pipe_fd[0]);
 	if (child_status(*pid))
 		return -2;
-	return wrong_sums(set, &read,
-			  code_add(CODE_EXEC_IMAGE,
-				   code_add(CODE_MEASURE_HEAD, CODE_EXEC)));
+	return wrong_sums_within(set, &read,
+				 code_add(CODE_EXEC_IMAGE,
+					  code_add(CODE_MEASURE_HEAD, CODE_EXEC)),
+				 tolerated(all_disturbances() - before, 2));
 }
 
 TEST_F(count, exec)
@@ -378,6 +382,15 @@ TEST(as_many_loads_on_two_cpus)
 	set_close(&set);
 }
 
-NEEDS({ "*", EXACT },);
+NEEDS(
+	/* It starts a thousand times. */
+	{ "count.*.control_starts", TRUE_COUNTS },
+	{ "count.*.migrated_by_another", PMU | FIFO | TWO_CPUS },
+	{ "count.*.migrations", PMU | TWO_CPUS },
+	{ "count.*.preemptions", PMU | FIFO },
+	{ "count.*.sleeps_while_others_run", PMU | FIFO },
+	{ "global.as_many_loads_on_two_cpus", PMU | TWO_CPUS },
+	{ "*", PMU },
+);
 
 TEST_HARNESS_MAIN

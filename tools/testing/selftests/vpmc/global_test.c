@@ -448,6 +448,6 @@ TEST_F(cpus, beside_perf)
 	self->fd = global_open();
 }
 
-NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+NEEDS({ "*", TRUE_COUNTS | DISTURBS | ROOT },);
 
 TEST_HARNESS_MAIN

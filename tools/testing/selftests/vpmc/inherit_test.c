@@ -159,7 +159,7 @@ static __attribute__((noinline)) uint64_t page_loop(struct vpmc_page *page,
 
 static int page_wrong(struct set *set)
 {
-	uint64_t some, more;
+	uint64_t before = disturbances(), some, more, may;
 	int err = vpmc_ioctl(set->fd, VPMC_IOC_START, NULL);
 
 	if (err || set->page->state != VPMC_STATE_RUNNING)
@@ -167,17 +167,19 @@ static int page_wrong(struct set *set)
 	some = page_loop(set->page, 100);
 	more = page_loop(set->page, 1100);
 	err = vpmc_ioctl(set->fd, VPMC_IOC_STOP, NULL);
-	if (!err && more - some == 2000)
+	may = tolerated(disturbances() - before, 1);
+	if (!err && more + may - some >= 2000 && more - some <= 2000 + may)
 		return 0;
-	fprintf(stderr, "# page: %llu, %llu\n", (unsigned long long)some,
-		(unsigned long long)more);
+	fprintf(stderr, "# page: %llu, %llu, tolerance %llu\n",
+		(unsigned long long)some, (unsigned long long)more,
+		(unsigned long long)may);
 	return 1;
 }
 
 /* START to STOP of n turns, cleared before. */
 static int measure_anew(struct set *set, long turns)
 {
-	return vpmc_ioctl(set->fd, VPMC_IOC_CLEAR, NULL) ?:
+	return set_clear(set) ?:
 	       set_measure(set, code_loop, turns, 0);
 }
 
@@ -212,7 +214,7 @@ TEST_F(family, parent_and_child_read_their_pages)
 	for (i = 0; i < 100; i++)
 		ASSERT_EQ(0, page_wrong(&self->set));
 	ASSERT_EQ(0, child_wait(&c));
-	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, NULL));
+	ASSERT_EQ(0, set_clear(&self->set));
 	ASSERT_EQ(0, child_send(&c));
 	ASSERT_EQ(0, child_wait(&c));
 	EXPECT_EQ(0, family_wrong(self->set.fd, LIVING, 1, 0, measured(TURNS)));
@@ -362,6 +364,10 @@ TEST_F(family, of_threads_and_processes)
 				  code_times(measured(TURNS), 7)));
 }
 
-NEEDS({ "*", EXACT },);
+NEEDS(
+	{ "family.parent_and_child_read_their_pages", PMU | FIFO | TWO_CPUS },
+	{ "family.migrations_are_added", PMU | TWO_CPUS },
+	{ "*", PMU },
+);
 
 TEST_HARNESS_MAIN

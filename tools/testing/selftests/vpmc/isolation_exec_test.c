@@ -457,6 +457,6 @@ TEST_F(isolation_helper, sees_the_start)
 	}
 }
 
-NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+NEEDS({ "*", TRUE_COUNTS | DISTURBS | ROOT },);
 
 TEST_HARNESS_MAIN

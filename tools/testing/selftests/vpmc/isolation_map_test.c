@@ -424,6 +424,6 @@ TEST(sysfs_by_turns)
 	}
 }
 
-NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+NEEDS({ "*", TRUE_COUNTS | DISTURBS | ROOT },);
 
 TEST_HARNESS_MAIN

@@ -257,6 +257,6 @@ TEST(revoked_set_and_perf)
 		EXPECT_TRUE(other_thread_may_rdpmc(stage->index[i]));
 }
 
-NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+NEEDS({ "*", TRUE_COUNTS | DISTURBS | ROOT },);
 
 TEST_HARNESS_MAIN

@@ -520,8 +520,8 @@ TEST(own_counters_move)
 
 NEEDS(
 	{ "isolation.victim_counts_the_kernel*", EXACT | ROOT },
-	{ "global.unused_counters_stand", EXACT | ROOT },
-	{ "*", EXACT },
+	{ "global.unused_counters_stand", PMU | ROOT },
+	{ "*", PMU | FIFO | TWO_CPUS },
 );
 
 TEST_HARNESS_MAIN

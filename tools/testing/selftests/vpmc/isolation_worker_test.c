@@ -264,6 +264,6 @@ TEST_F(isolation_worker, same_view)
 	play_twice(_metadata, &variant->scene, self->stage);
 }
 
-NEEDS({ "*", EXACT | ROOT },);
+NEEDS({ "*", TRUE_COUNTS | ROOT },);
 
 TEST_HARNESS_MAIN

@@ -513,6 +513,6 @@ TEST(numbers_wrap)
 			  (void *)vpmc_ring_record(&r.ring, i));
 }
 
-NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+NEEDS({ "*", TRUE_COUNTS | DISTURBS | ROOT },);
 
 TEST_HARNESS_MAIN

@@ -500,6 +500,6 @@ TEST_F(overflow_signal, exec_while_it_stands)
 	EXPECT_EQ(read[0].sum[1] + want.branches, read[1].sum[1]);
 }
 
-NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+NEEDS({ "*", TRUE_COUNTS | DISTURBS | ROOT },);
 
 TEST_HARNESS_MAIN

@@ -497,6 +497,6 @@ TEST_F(overflow_state, no_period)
 	refused(_metadata, &self->set, &control, 2, VPMC_REASON_NO_PERIOD);
 }
 
-NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+NEEDS({ "*", TRUE_COUNTS | DISTURBS | ROOT },);
 
 TEST_HARNESS_MAIN

@@ -377,6 +377,6 @@ TEST(dirty_counters_away)
 	count_as_reader_comes(_metadata, 1, true);
 }
 
-NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+NEEDS({ "*", TRUE_COUNTS | DISTURBS | ROOT },);
 
 TEST_HARNESS_MAIN

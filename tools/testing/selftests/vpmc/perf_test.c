@@ -413,6 +413,6 @@ TEST(registers_given_back)
 	}
 }
 
-NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+NEEDS({ "*", TRUE_COUNTS | DISTURBS | ROOT },);
 
 TEST_HARNESS_MAIN

@@ -13,22 +13,36 @@
 
 #define USER	1000
 
-/* READ: is this the state, and are these the sums of events[]? */
+/*
+ * READ: is this the state, and are these the sums of events[]? They may be higher by
+ * the tolerance since CONTROL.
+ */
 static int wrong_read(int fd, uint32_t state, struct code_count want)
 {
+	uint64_t more = want.insns ? tolerated_since(1) : 0;
 	struct vpmc_read read;
 	int err = vpmc_read(fd, &read);
 
 	if (!err && read.state == state && read.nr_counters == 3 &&
-	    read.sum[0] == want.insns && read.sum[1] == want.insns &&
-	    read.sum[2] == want.branches)
+	    count_fits(read.sum[0], want.insns, more) &&
+	    count_fits(read.sum[1], want.insns, more) &&
+	    count_fits(read.sum[2], want.branches, more))
 		return 0;
-	fprintf(stderr, "# %d, state %u: %llu, %llu, %llu, expected %llu, %llu\n",
+	fprintf(stderr, "# %d, state %u: %llu, %llu, %llu, expected %llu, %llu, tolerance %llu\n",
 		err, read.state, (unsigned long long)read.sum[0],
 		(unsigned long long)read.sum[1],
 		(unsigned long long)read.sum[2], (unsigned long long)want.insns,
-		(unsigned long long)want.branches);
+		(unsigned long long)want.branches,
+		(unsigned long long)more);
 	return 1;
+}
+
+/* Sums of two counters that count the same. */
+static bool alike(uint64_t a, uint64_t b)
+{
+	uint64_t more = tolerated_since(1);
+
+	return a <= b + more && b <= a + more;
 }
 
 /* All that changes a set. */
@@ -208,7 +222,8 @@ TEST_F(remote, kernel_mode)
 			     { EV_INSNS, 0 }, { 0x200c0, 1 }, {} }));
 	ASSERT_EQ(0, target_serve(&self->t, 7));
 	ASSERT_EQ(0, vpmc_read(self->fd, &read));
-	EXPECT_EQ(7 * TARGET_SERVE.insns, read.sum[0]);
+	EXPECT_TRUE(count_fits(read.sum[0], 7 * TARGET_SERVE.insns,
+			       tolerated_since(1)));
 	EXPECT_LT(7 * 100, read.sum[1]);
 }
 
@@ -427,7 +442,7 @@ TEST(thread_of_another_process)
 	ASSERT_EQ(0, vpmc_read(fd, &sums));
 	EXPECT_EQ(VPMC_STATE_EXITED, sums.state);
 	EXPECT_LT(TARGET_SERVE.insns, sums.sum[0]);
-	EXPECT_EQ(sums.sum[0], sums.sum[1]);
+	EXPECT_TRUE(alike(sums.sum[0], sums.sum[1]));
 	ASSERT_EQ(0, vpmc_read(leader, &sums));
 	EXPECT_EQ(VPMC_STATE_EMPTY, sums.state);
 	kill(pid, SIGKILL);
@@ -468,7 +483,7 @@ TEST(attach_and_exit)
 			continue;
 		ASSERT_EQ(0, vpmc_read(fd, &read));
 		ASSERT_EQ(VPMC_STATE_EXITED, read.state);
-		ASSERT_EQ(read.sum[0], read.sum[1]);
+		ASSERT_TRUE(alike(read.sum[0], read.sum[1]));
 		close(fd);
 	}
 	TH_LOG("%d attached, %d too late", attached, late);
@@ -500,7 +515,8 @@ TEST(pid_namespace)
 	ASSERT_EQ(0, target_serve(&t, 1));
 	ASSERT_EQ(0, vpmc_read(fd, &read));
 	EXPECT_EQ(1, read.tid);
-	EXPECT_EQ(TARGET_SERVE.insns, read.sum[0]);
+	EXPECT_TRUE(count_fits(read.sum[0], TARGET_SERVE.insns,
+			       tolerated_since(1)));
 	EXPECT_EQ(0, target_end(&t));
 }
 
@@ -509,7 +525,9 @@ NEEDS(
 	{ "remote.poll_reports_unlink", VPMC },
 	{ "global.attach_and_exit", VPMC },
 	{ "global.kernel_thread", VPMC | ROOT },
-	{ "*", EXACT | ROOT },
+	/* What is left of the period when the interrupt comes late is not known. */
+	{ "remote.overflow", TRUE_COUNTS | ROOT | TWO_CPUS },
+	{ "*", PMU | ROOT | TWO_CPUS },
 );
 
 TEST_HARNESS_MAIN

@@ -615,6 +615,6 @@ TEST_F(sample, disturbed)
 	EXPECT_EQ(0, got->lost);
 }
 
-NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+NEEDS({ "*", TRUE_COUNTS | DISTURBS | ROOT },);
 
 TEST_HARNESS_MAIN

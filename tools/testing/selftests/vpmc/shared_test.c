@@ -847,6 +847,11 @@ TEST_F_TIMEOUT(shared, many_borrowers, 1800)
 	EXPECT_EQ(1, returned(self->perf));
 }
 
-NEEDS({ "*", EXACT | DISTURBS | ROOT },);
+NEEDS(
+	/* How soon a counter is borrowed, and how often in a time. */
+	{ "shared.interrupts", EXACT | DISTURBS | ROOT },
+	{ "shared.rate", EXACT | DISTURBS | ROOT },
+	{ "*", TRUE_COUNTS | DISTURBS | ROOT },
+);
 
 TEST_HARNESS_MAIN

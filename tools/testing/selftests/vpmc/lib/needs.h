@@ -27,6 +27,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <pmu-test-msr.h>
@@ -38,16 +39,21 @@
 enum {
 	NOTHING		= 0,		/* not even vpmc */
 	VPMC		= 1 << 0,	/* CONFIG_VPMC and nothing else */
+	/* One counter, whichever it is. */
+	COUNTER		= 1 << 8 | VPMC,
 	/* A PMU that counts, on any machine: counts within lib/tolerance.h. */
-	PMU		= 1 << 1 | VPMC,
+	PMU		= 1 << 1 | COUNTER,
 	/* A clock that counts instructions, and no other load. */
 	STEADY		= 1 << 2 | VPMC,
+	/* Counts are equal to the truth; the clock does as it likes. */
+	TRUE_COUNTS	= 1 << 6 | PMU,
 	/* The emulator's PMU: equality, sweeps, triggers, totals. */
-	EXACT		= STEADY | PMU,
+	EXACT		= STEADY | TRUE_COUNTS,
 	/* Suspend, hotplug, kexec, revoke, sysctls. */
 	DISTURBS	= 1 << 3,
 	ROOT		= 1 << 4,
 	TWO_CPUS	= 1 << 5,
+	FIFO		= 1 << 7,	/* SCHED_FIFO */
 };
 
 struct need {
@@ -87,6 +93,21 @@ static inline unsigned int emulator(void)
 	return a == PMU_MACHINE_ID ? b | IS_EMULATOR : 0;
 }
 
+/* Where tests of the exact machine are to fail, the environment asks for them. */
+static inline bool exact_machine(void)
+{
+	const char *asked = getenv("VPMC_TEST_EXACT");
+
+	return emulator() & PMU_MACHINE_EXACT || (asked && !strcmp(asked, "1"));
+}
+
+/* With parallel CPUs each one counts its own instructions, exactly. */
+static inline bool counts_are_exact(void)
+{
+	return exact_machine() || (emulator() & PMU_MACHINE_PARALLEL &&
+				   !(emulator() & PMU_MACHINE_SILICON));
+}
+
 static inline bool may_disturb(void)
 {
 	const char *allowed = getenv("VPMC_TEST_DISRUPTIVE");
@@ -99,11 +120,17 @@ static inline bool has_root(void)
 	return !geteuid() && !getenv("VPMC_TEST_UID");
 }
 
-/*
- * Returns what keeps the PMU from the tests, or NULL. In the emulator it
- * returns NULL, because tests there occupy the PMU on purpose.
- */
-static inline const char *pmu_lacks(void)
+/* lib/disturb.h and the players of lib/isolation.h need no higher priority. */
+static inline bool may_use_fifo(void)
+{
+	struct rlimit limit;
+
+	return !geteuid() || (!getrlimit(RLIMIT_RTPRIO, &limit) &&
+			      limit.rlim_cur >= 50);
+}
+
+/* Returns who has the PMU, or NULL. */
+static inline const char *pmu_held(void)
 {
 	static const char *const holders[] = {
 		[VPMC_HOLDER_OTHER] = "the PMU, which a driver or a hypervisor has",
@@ -114,12 +141,33 @@ static inline const char *pmu_lacks(void)
 		[VPMC_HOLDER_GLOBAL] = "the PMU, which counts for CPUs",
 	};
 
-	if (!machine.nr_gp)
-		return "a PMU that the kernel knows (dmesg says 'vpmc:' and why)";
-	if (emulator() & PMU_MACHINE_EXACT)
-		return NULL;
 	return machine.holder < sizeof(holders) / sizeof(*holders) ?
 	       holders[machine.holder] : "the PMU, which another user has";
+}
+
+/*
+ * Returns what keeps the PMU from the tests, or NULL. In the exact emulator it
+ * returns NULL, because tests there occupy the PMU on purpose.
+ */
+static inline const char *pmu_lacks(void)
+{
+	if (!machine.nr_gp)
+		return "a PMU that the kernel knows (dmesg says 'vpmc:' and why)";
+	return emulator() & PMU_MACHINE_EXACT ? NULL : pmu_held();
+}
+
+/* Does perf keep some of the counters that tests name? */
+static inline bool counters_are_shared(void)
+{
+	char text[32] = "";
+	int fd = open("/proc/sys/kernel/vpmc_counters", O_RDONLY);
+
+	if (fd < 0)
+		return false;
+	if (read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = 0;
+	close(fd);
+	return !exact_machine() && strncmp(text, "all", 3);
 }
 
 /* Returns the first thing that the machine lacks, or NULL. */
@@ -127,14 +175,20 @@ static inline const char *machine_lacks(const struct need *need)
 {
 	if ((need->what & VPMC) && access("/proc/self/perfctr", F_OK))
 		return "CONFIG_VPMC=y";
-	if ((need->what & PMU & ~VPMC) && pmu_lacks())
+	if ((need->what & COUNTER & ~VPMC) && pmu_lacks())
 		return pmu_lacks();
-	if ((need->what & STEADY & ~VPMC) && !(emulator() & PMU_MACHINE_EXACT))
+	if ((need->what & PMU & ~COUNTER) && counters_are_shared())
+		return "all counters: sysctl kernel.vpmc_counters=all";
+	if ((need->what & STEADY & ~VPMC) && !exact_machine())
 		return "the exact machine of tools/testing/pmu-emulator";
+	if ((need->what & TRUE_COUNTS & ~PMU) && !counts_are_exact())
+		return "a PMU that counts exactly";
 	if ((need->what & DISTURBS) && !may_disturb())
 		return "a machine that may be disturbed (VPMC_TEST_DISRUPTIVE=1)";
 	if ((need->what & ROOT) && !has_root())
 		return "root";
+	if ((need->what & FIFO) && !may_use_fifo())
+		return "real-time priorities (root, or ulimit -r 99)";
 	if ((need->what & TWO_CPUS) && sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		return "two CPUs online";
 	if ((need->file && access(need->file, F_OK)) ||

@@ -21,6 +21,7 @@ static inline int program(int fd, unsigned int flags, const struct choice *choic
 	control_init(&control, flags);
 	for (; choice->evtsel; choice++)
 		control_choose(&control, choice->evtsel, choice->index);
+	tolerance_begin();
 	return vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control);
 }
 

@@ -3,60 +3,188 @@
  * What a count may be where the PMU is not exact. Processors count an interrupt,
  * a fault or a switch as up to three instructions, and none counts less than what
  * was executed. So a count lies between the truth and the truth with TOLERANCE_EACH
- * for each of these events, which are counted, and with a constant, which is
- * measured when the program starts. On the exact machine it is the truth.
+ * for each of these events, which are counted, and with a constant for each start,
+ * which is measured when the program starts. Where counts are exact it is the truth.
  *
  * Copyright (C) 2026 vpmc developers
  */
 #ifndef TOLERANCE_H
 #define TOLERANCE_H
 
-#include "vpmc_test.h"
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 
+#include "code.h"
+#include "needs.h"
+
+/* The most that one event adds to a count. */
 #define TOLERANCE_EACH	3
+/* A constant that hides a lost or doubled piece of a count is no constant. */
+#define TOLERANCE_START	10
+/* An overflow interrupt comes so many instructions late at most. */
+#define TOLERANCE_SKID	200
+/* No processor executes more instructions than that in a cycle. */
+#define TOLERANCE_WIDTH	8
+/* With pmu-silicon an instruction takes so many cycles at most. */
+#define TOLERANCE_SLOW	4
 
-/* Interrupts of the machine; faults and switches of this process. */
-static inline uint64_t disturbances(void)
+/* What one start adds at most; measured. */
+static uint64_t tolerance_constant;
+static bool tolerance_none;
+
+/* A number in a file of /proc, after a word at the beginning of a line; or 0. */
+static inline uint64_t proc_number(const char *path, const char *word)
 {
-	char text[256] = "", *intr = NULL;
-	FILE *file = fopen("/proc/stat", "r");
-	unsigned long long interrupts = 0;
-	struct rusage usage;
+	FILE *file = fopen(path, "r");
+	size_t length = strlen(word);
+	uint64_t number = 0;
+	char *line = NULL;
+	size_t size = 0;
 
-	while (file && !intr && fgets(text, sizeof(text), file)) {
-		if (strncmp(text, "intr ", 5))
-			continue;
-		intr = text + 5;
-		interrupts = strtoull(intr, NULL, 10);
-	}
+	while (file && getline(&line, &size, file) > 0)
+		if (!strncmp(line, word, length)) {
+			number = strtoull(line + length, NULL, 10);
+			break;
+		}
+	free(line);
 	if (file)
 		fclose(file);
-	getrusage(RUSAGE_SELF, &usage);
-	return interrupts + usage.ru_minflt + usage.ru_majflt +
-	       usage.ru_nvcsw + usage.ru_nivcsw;
+	return number;
 }
 
-static inline bool counts_are_exact(void)
+/* Interrupts of the machine; faults and switches of the calling thread. */
+static inline uint64_t disturbances(void)
 {
-	return emulator() & PMU_MACHINE_EXACT;
-}
+	struct rusage usage;
 
-/*
- * Returns 0 if @got is not below the truth, and above it only within the
- * tolerance. Otherwise prints an error and returns 1.
- */
-static inline int count_wrong(uint64_t got, uint64_t truth, uint64_t events,
-			      uint64_t constant)
-{
-	uint64_t most = counts_are_exact() ? 0 :
-			events * TOLERANCE_EACH + constant;
-
-	if (got >= truth && got - truth <= most)
+	if (tolerance_none)
 		return 0;
-	fprintf(stderr, "# count %llu, expected %llu to %llu (%llu events)\n",
-		(unsigned long long)got, (unsigned long long)truth,
-		(unsigned long long)(truth + most), (unsigned long long)events);
-	return 1;
+	getrusage(RUSAGE_THREAD, &usage);
+	return proc_number("/proc/stat", "intr ") + usage.ru_minflt +
+	       usage.ru_majflt + usage.ru_nvcsw + usage.ru_nivcsw;
+}
+
+/* A kernel without CONFIG_VM_EVENT_COUNTERS knows them by process. */
+static inline uint64_t faults_of_all(void)
+{
+	struct rusage mine, children;
+
+	getrusage(RUSAGE_SELF, &mine);
+	getrusage(RUSAGE_CHILDREN, &children);
+	return mine.ru_minflt + mine.ru_majflt + children.ru_minflt +
+	       children.ru_majflt;
+}
+
+/* Interrupts, faults and switches of all, for counts of other threads. */
+static inline uint64_t all_disturbances(void)
+{
+	if (tolerance_none)
+		return 0;
+	return proc_number("/proc/stat", "intr ") +
+	       proc_number("/proc/stat", "ctxt ") +
+	       (proc_number("/proc/vmstat", "pgfault ") ?: faults_of_all());
+}
+
+/* How far above the truth a count may be. */
+static inline uint64_t tolerated(uint64_t events, unsigned int starts)
+{
+	return tolerance_none ? 0 : events * TOLERANCE_EACH +
+				    starts * tolerance_constant;
+}
+
+/* What other threads count is compared with what happens from here on. */
+static uint64_t tolerance_mark;
+
+static inline void tolerance_begin(void)
+{
+	tolerance_mark = all_disturbances();
+}
+
+static inline uint64_t tolerated_since(unsigned int starts)
+{
+	return tolerated(all_disturbances() - tolerance_mark, starts);
+}
+
+static inline bool count_fits(uint64_t got, uint64_t truth, uint64_t more)
+{
+	return got >= truth && got - truth <= more;
+}
+
+/* So many cycles for so many instructions? */
+static inline bool cycles_fit(uint64_t got, uint64_t insns, uint64_t more)
+{
+	if (tolerance_none)
+		return got == insns;
+	return got >= insns / TOLERANCE_WIDTH &&
+	       (!(emulator() & PMU_MACHINE_SILICON) ||
+		got <= (insns + more) * TOLERANCE_SLOW);
+}
+
+/* One short run: how much too much it counts. Faults are over then. */
+static inline int64_t tolerance_run(int fd)
+{
+	struct vpmc_read read = { .size = sizeof(read) };
+	uint64_t events;
+
+	if (ioctl(fd, VPMC_IOC_CLEAR, 0))
+		return -1;
+	events = disturbances();
+	if (code_measure(fd, VPMC_IOC_START, VPMC_IOC_STOP, code_loop, 10, 0) ||
+	    ioctl(fd, VPMC_IOC_READ, &read))
+		return -1;
+	events = disturbances() - events;
+	return read.sum[0] - code_add(CODE_MEASURE, CODE_LOOP(10)).insns -
+	       events * TOLERANCE_EACH;
+}
+
+/* The most of some runs, in a process of its own; none if nothing can be counted. */
+static inline void tolerance_measure(void)
+{
+	struct vpmc_control control = {
+		.size = sizeof(control),
+		.flags = VPMC_CONTROL_STOPPED,
+		.nr_counters = 1,
+		.counter[0] = {
+			.evtsel = event_here(EV_INSNS),
+			.index = VPMC_ANY,
+		},
+	};
+	int64_t most = 0, more;
+	int fd, i;
+
+	fd = open("/proc/thread-self/perfctr", O_RDWR | O_CREAT, 0);
+	if (fd < 0 || ioctl(fd, VPMC_IOC_CONTROL, &control))
+		_exit(0);
+	for (i = 0; i < 100; i++) {
+		more = tolerance_run(fd);
+		if (more > most)
+			most = more;
+	}
+	_exit(most < TOLERANCE_START ? most : TOLERANCE_START);
+}
+
+static void __attribute__((constructor)) tolerance_init(void)
+{
+	int status;
+	pid_t pid;
+
+	tolerance_none = counts_are_exact();
+	/* The init of kexec_test's second kernel. */
+	if (tolerance_none || getpid() == 1 || pmu_lacks())
+		return;
+	pid = fork();
+	if (!pid)
+		tolerance_measure();
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return;
+	tolerance_constant = WEXITSTATUS(status);
+	fprintf(stderr, "# tolerance: %llu for each start, %d for each interrupt, fault and switch\n",
+		(unsigned long long)tolerance_constant, TOLERANCE_EACH);
 }
 
 #endif /* TOLERANCE_H */
