@@ -357,7 +357,6 @@ static inline uint64_t expected(uint64_t evtsel, struct code_count count)
 }
 
 /*
-/*
  * Returns how many counters of the set differ from @count by more than the
  * tolerance, and prints each. For threads and children, which cannot use EXPECT.
  */
