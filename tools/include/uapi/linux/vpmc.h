@@ -36,9 +36,9 @@
  * @VPMC_STATE_EMPTY:		Attached, never programmed.
  * @VPMC_STATE_STOPPED:		Programmed; nothing counts. The sums stand.
  * @VPMC_STATE_RUNNING:		Counting whenever the thread is on a CPU.
- * @VPMC_STATE_UNLINKED:	Detached permanently, by UNLINK, or by execve():
- *				of a program with other privileges, without
- *				memory, or with VPMC_CONTROL_CLOSE_ON_EXEC. The
+ * @VPMC_STATE_UNLINKED:	Detached permanently, by UNLINK, by execve() of
+ *				a program with other privileges, or by any
+ *				execve() with VPMC_CONTROL_CLOSE_ON_EXEC. The
  *				sums stand.
  * @VPMC_STATE_EXITED:		The thread is gone. The sums stand.
  * @VPMC_STATE_REVOKED:		The administrator took the PMU away
@@ -151,12 +151,13 @@ struct vpmc_slot {
  *	} while (page->generation != generation);
  *
  * RDPMC is permitted while the page is mapped and a set with counters is
- * programmed, stopped or not. In a thread with the page of a revoked set mapped
- * RDPMC reads zero, so that a revocation during a read only causes another
- * retry. If another thread of the process unlinks the counters during a read,
- * or replaces them by a set without counters, the reader gets SIGSEGV.
+ * programmed, stopped or not. If a thread's set was revoked and its page is
+ * mapped, RDPMC reads zero in this thread. So a revocation during a read only
+ * causes another retry. If another thread of the process unlinks the counters
+ * during a read, or replaces them by a set without counters, the reader gets
+ * SIGSEGV.
  *
- * From @generation on, four counters need two cache lines.
+ * The fields from @generation to the fourth slot fill two cache lines.
  */
 struct vpmc_page {
 	__u32	version;
@@ -227,11 +228,11 @@ enum vpmc_kind {
  * @holder:	Out: VPMC_HOLDER_*.
  * @pmu_version: Out: version of the architectural PMU, 0 if there is none.
  * @width:	Out: bits in a hardware counter.
- * @nr_gp:	Out: programmable counters.
- * @nr_fixed:	Out: fixed counters.
+ * @nr_gp:	Out: number of programmable counters that can be used.
+ * @nr_fixed:	Out: number of fixed counters that can be used.
  * @gp_mask:	Out: bit n: programmable counter n can be used. The administrator
  *		may leave some to perf (kernel.vpmc_counters).
- * @fixed_mask:	Out: bit n: fixed counter n can be used, likewise.
+ * @fixed_mask:	Out: bit n: fixed counter n can be used, as for @gp_mask.
  * @tsc_khz:	Out: rate of the TSC, 0 if not known.
  * @map_size:	Out: bytes that mmap() takes.
  * @name:	Out: name of the backend, NUL terminated.
@@ -270,22 +271,23 @@ struct vpmc_info {
 /**
  * struct vpmc_counter - One counter of a set
  * @evtsel:	The event, in the format of the processor's event select
- *		register: event (bits 0-7, AMD: and 32-35), unit mask (8-15), USR (16),
- *		OS (17), edge (18), invert (23), counter mask (24-31). At least
- *		one of USR and OS must be set. EN (22) and INT (20) belong to
- *		the kernel and may be set or not; all other bits must be zero.
- *		A fixed counter is used for the event that it counts; number n
- *		also for event 0 with unit mask n + 1.
+ *		register: event (bits 0-7, AMD: and 32-35), unit mask (8-15),
+ *		USR (16), OS (17), edge (18), invert (23), counter mask (24-31).
+ *		At least one of USR and OS must be set. EN (22) and INT (20)
+ *		belong to the kernel and may be set or not; all other bits must
+ *		be zero. A fixed counter can only count its own event. For fixed
+ *		counter n, event 0 with unit mask n + 1 also stands for that
+ *		event.
  * @index:	In: RDPMC index of the counter to use, or VPMC_ANY.
  *		READ_CONTROL: the counter that is used.
  * @flags:	VPMC_COUNTER_* bits. READ_CONTROL: zero.
  * @period:	The counter overflows each time that it has counted this many
- *		events; 0: never. What it counts beyond that until the processor
- *		reports the overflow is part of the next period. The first
- *		period begins with CONTROL, and another one when CLEAR names the
- *		counter. execve() ends all periods, except with
- *		VPMC_CONTROL_SAMPLE; the counts continue, also those of a set
- *		that an overflow has stopped.
+ *		events; 0: never. Events that it counts between the end of a
+ *		period and the report of the overflow are part of the next
+ *		period. The first period begins with CONTROL. A CLEAR of the
+ *		counter begins a new period. execve() ends all periods, except
+ *		with VPMC_CONTROL_SAMPLE; the counts continue, also those of a
+ *		set that an overflow has stopped.
  * @reserved:	Zero.
  */
 struct vpmc_counter {
@@ -297,9 +299,9 @@ struct vpmc_counter {
 };
 
 /*
- * &struct vpmc_counter.flags. PRESERVE: continue from the sum that the counter
- * at this place of the set has, whatever it counted; from zero if there was
- * none.
+ * &struct vpmc_counter.flags. PRESERVE: continue from the sum of the previous
+ * counter at the same place of the set, even if that counter counted another
+ * event. If there was no counter at this place, start from zero.
  */
 #define VPMC_COUNTER_PRESERVE	(1U << 0)
 
@@ -307,19 +309,19 @@ struct vpmc_counter {
  * &struct vpmc_control.flags. PRESERVE: run time, switches and migrations
  * continue from their present values.
  *
- * INHERIT: a thread that the owner creates from then on gets a set with the same
- * selection, in the owner's present state and with sums from zero; so do
- * threads that it creates in turn. THREADS: clone() with CLONE_THREAD.
- * PROCESSES: without. What they count is added up for the root, the set that
- * CONTROL programmed, see &struct vpmc_read.
+ * INHERIT: a thread that the owner creates from then on gets a set with the
+ * same selection, in the owner's present state and with sums from zero; so do
+ * threads that it creates in turn. THREADS: for clone() with CLONE_THREAD.
+ * PROCESSES: for clone() without CLONE_THREAD. What they count is added up for
+ * the root, the set that CONTROL programmed, see &struct vpmc_read.
  *
  * UNLINK_ON_CLOSE: the set is unlinked when the open file description on which
  * CONTROL was called is closed. That happens with the last close() of all
  * descriptors that were duplicated, inherited or passed on, or with the exit of
  * the last process that had one, but not before what was mapped by them is
  * unmapped. All sets inherited from this set are unlinked, too, even if the
- * thread that CONTROL was for has ended before. Sets that were programmed again
- * since then are not. The next CONTROL sets or clears the flag.
+ * owner of this set has already ended. Sets that were programmed again since
+ * that CONTROL are not unlinked. The next CONTROL sets or clears the flag.
  *
  * SAMPLE: see &struct vpmc_sample_head. It needs a counter with a period,
  * REARM, @ring_records and @ring_watermark, and excludes a signal.
@@ -603,9 +605,9 @@ enum vpmc_sample_type {
  * struct vpmc_sample_head - The beginning of each record
  * @type:	enum vpmc_sample_type.
  * @size:	Bytes of the whole record, a multiple of 8.
- * @pid:	Process id of the thread, as the caller of CONTROL sees it; 0 if
- *		it has none in that pid namespace.
- * @tid:	Thread id, likewise.
+ * @pid:	Process id of the thread in the pid namespace of the caller of
+ *		CONTROL; 0 if it has none there.
+ * @tid:	Thread id in the same pid namespace, or 0.
  * @execs:	How often the thread has called execve() since CONTROL, or since
  *		its birth.
  * @cpu:	The CPU on which it ran.
@@ -619,8 +621,8 @@ enum vpmc_sample_type {
  * VPMC_IOC_READ_SAMPLES, also after the root's owner has ended. The next CONTROL
  * for the root, and the end of its last descriptor, end the buffers.
  *
- * The records of one CPU are in the order in which they were written. Those of
- * different CPUs are put in order by @ns.
+ * The records of one CPU are in the order in which they were written. To put
+ * records of different CPUs in order, compare @ns.
  */
 struct vpmc_sample_head {
 	__u32	type;
@@ -636,11 +638,11 @@ struct vpmc_sample_head {
  * struct vpmc_sample - A period has passed
  * @head:	Its beginning.
  * @mask:	As in &struct vpmc_record.
- * @periods:	Likewise.
- * @ip:		Likewise.
- * @ticks:	Likewise.
+ * @periods:	As in &struct vpmc_record.
+ * @ip:		As in &struct vpmc_record.
+ * @ticks:	As in &struct vpmc_record.
  * @switches:	As in &struct vpmc_page.
- * @migrations:	Likewise.
+ * @migrations:	As in &struct vpmc_page.
  * @sum:	The thread's sums, as in &struct vpmc_record.
  */
 struct vpmc_sample {
@@ -664,10 +666,11 @@ struct vpmc_sample {
  * @path:	The file, as the thread sees it; or a name such as [vdso]; or
  *		nothing. NUL terminated, and padded with zeros.
  *
- * It follows the first sample of a thread from this mapping, before the thread
- * executes another instruction in user mode, and holds until the process calls
- * execve(). A mapping that replaces another one at the same addresses may not
- * be reported, nor one that only the end of a thread or a full buffer hides.
+ * The kernel writes it after the first sample of a thread from this mapping,
+ * before the thread executes another instruction in user mode. It is valid
+ * until the process calls execve(). A mapping that replaces another one at the
+ * same addresses may not be reported. A mapping is also not reported if the
+ * thread ends first, or while the buffer is full.
  */
 struct vpmc_sample_map {
 	struct vpmc_sample_head head;
@@ -766,7 +769,7 @@ struct vpmc_read {
  * @nr_counters: In: number of elements of @counter; 0: the CPU has no set any
  *		more.
  * @bad_counter: Out: as in &struct vpmc_control.
- * @reason:	Out: likewise.
+ * @reason:	Out: as in &struct vpmc_control.
  * @interval_ms: In: 0: READ interrupts the CPU and gets its present values. 10
  *		to 60000: the CPU takes a sample each time that so many
  *		milliseconds have passed, and READ gets the last sample.
@@ -833,8 +836,8 @@ struct vpmc_global_cpu {
  * @flags:	In: zero.
  * @first_cpu:	In: number of the first CPU.
  * @nr_cpus:	In: number of elements that there is room for, at least 1. Out:
- *		number of elements that the kernel filled: one for each number
- *		from @first_cpu on, until there can be no further CPU.
+ *		number of elements that the kernel filled: one for each CPU
+ *		number from @first_cpu up to the highest possible one.
  * @element_size: In: bytes from one element to the next one. An element may end
  *		after the last sum in use (ENOSPC); what is beyond &struct
  *		vpmc_global_cpu is filled with zeros. At most 4096.
@@ -871,8 +874,8 @@ struct vpmc_global_read {
  * fail with the same errors before anything is done, or with EINTR if a fatal
  * signal is pending. The sets change one after the other, each at a moment of
  * its own. When the call returns all have changed, and a descendant that was
- * born meanwhile is in the state that the command gives. After CLEAR_ALL the
- * sums contain nothing from before of descendants that ended meanwhile. A call
+ * born meanwhile is in the state that the command gives. If a descendant ends
+ * meanwhile, the sums do not contain what it counted before CLEAR_ALL. A call
  * takes one step for each descendant that lived when it began; threads that
  * fork, end or READ wait for one step at most. Calls for one root are executed
  * one after the other.
@@ -885,13 +888,13 @@ struct vpmc_global_read {
  * mmap() and CONTROL check their caller, too.
  *
  * The sums of a set that counts the kernel need a descriptor that may read
- * kernel counts: whoever opened the file was allowed to count the kernel at
- * that moment, or CONTROL has programmed such a set by the descriptor. With any
- * other descriptor READ, READ_SAMPLES, read() and mmap() fail with EACCES,
- * whoever owns the set, and whether it is inherited or not; all other operations
- * work as for any set. Such a descriptor cannot map a page either while another thread in that
- * address space has a set that was inherited or programmed from outside, and
- * counts the kernel.
+ * kernel counts. A descriptor may read them if the caller of open() was allowed
+ * to count the kernel, or if CONTROL has programmed such a set by the
+ * descriptor. With any other descriptor READ, READ_SAMPLES, read() and mmap()
+ * fail with EACCES, for every owner, and for inherited sets, too. All other
+ * operations work as for any set. Such a descriptor also cannot map the page of
+ * another set while a thread in the same address space has a set that counts
+ * the kernel and was inherited or programmed from outside.
  *
  * START, STOP, CLEAR, RESUME and the *_ALL requests need a set that was
  * programmed and not revoked (ENODATA), and CONSUME one that has a ring
@@ -903,13 +906,15 @@ struct vpmc_global_read {
  *
  * poll() reports POLLIN while an overflow has stopped the set. For a set with a
  * ring it reports POLLIN while at least @ring_watermark of &struct vpmc_control
- * records are unread. With VPMC_CONTROL_SAMPLE it does so for the root while
- * that many samples are unread in one CPU's buffer, or half of the buffer is
- * full, and beside POLLHUP while any is unread. For a set with
- * VPMC_CONTROL_REARM alone it does so from an overflow until the counters are
- * read, by READ or read(). It reports POLLERR while a set is revoked, and for a descriptor without
- * counters. It reports POLLHUP once the counters are detached, because their
- * thread has ended, or because they were unlinked, by execve() or otherwise.
+ * records are unread. With VPMC_CONTROL_SAMPLE it reports POLLIN for the root
+ * while that many samples are unread in one CPU's buffer, or while half of a
+ * buffer is full. Together with POLLHUP it reports POLLIN while any sample is
+ * unread. For a set with VPMC_CONTROL_REARM, but without a ring or samples, it
+ * reports POLLIN from an overflow until the counters are read, by READ or
+ * read(). It reports POLLERR while a set is revoked, and for a descriptor
+ * without counters. It reports POLLHUP once the counters are detached, because
+ * their thread has ended, or because they were unlinked, by execve() or
+ * otherwise.
  */
 #define VPMC_IOC_MAGIC		0xBF
 
@@ -929,22 +934,24 @@ struct vpmc_global_read {
 #define VPMC_IOC_READ_SAMPLES	_IO(VPMC_IOC_MAGIC, 13)	/* struct vpmc_read_samples */
 
 /*
- * Requests of /dev/perfctr, which counts what CPUs do, whoever runs there. Whoever
- * opens it must be allowed to use perf for whole CPUs (kernel.perf_event_paranoid
- * below 1, or CAP_PERFMON; EACCES). Also the caller of CONTROL must be, and for
- * counters with OS must be allowed to count the kernel.
+ * Requests of /dev/perfctr, which counts all threads that run on a CPU. A
+ * process that opens it must be allowed to use perf for whole CPUs
+ * (kernel.perf_event_paranoid below 1, or CAP_PERFMON; EACCES). The caller of
+ * CONTROL must be allowed, too, and for counters with OS must be allowed to
+ * count the kernel.
  *
- * The first descriptor that calls CONTROL has the counters until it is closed, as
- * VPMC_CONTROL_UNLINK_ON_CLOSE tells, or CONTROL has taken the last set away. With
- * others only INFO and READ work; CONTROL, START, STOP and CLEAR fail with EBUSY.
- * All of these need a descriptor that is open for writing (EBADF). START, STOP and
+ * The first descriptor that calls CONTROL has the counters until it is closed,
+ * or until CONTROL has removed the last set. For the moment of the close see
+ * VPMC_CONTROL_UNLINK_ON_CLOSE. With other descriptors only INFO and READ work;
+ * CONTROL, START, STOP and CLEAR fail with EBUSY. CONTROL, START, STOP and
+ * CLEAR need a descriptor that is open for writing (EBADF). START, STOP and
  * CLEAR take no argument, and need a set (ENODATA) that was not revoked
  * (kernel.vpmc_revoke; ENODATA).
  *
- * START starts all CPUs that have a set, and STOP stops them; each is interrupted
- * once. To start a CPU that counts, and to stop one that does not, is no error.
- * CLEAR sets the sums and times of all CPUs to zero. A CPU that goes offline keeps
- * its sums.
+ * START starts all CPUs that have a set, and STOP stops them; each is
+ * interrupted once. Starting a CPU that counts, or stopping one that does not
+ * count, is no error. CLEAR sets the sums and times of all CPUs to zero. A CPU
+ * that goes offline keeps its sums.
  *
  * Threads have no sets with counters meanwhile (VPMC_REASON_PMU_GLOBAL).
  */

@@ -417,7 +417,6 @@ static inline int sweep_ranges(sweep_has_fn has)
 }
 
 /*
-/*
  * vpmc's kernel code: functions whose names contain "vpmc", and functions of
  * backends that follow some of them.
  */
