@@ -154,7 +154,22 @@ TEST_F(late, unlink)
 FIXTURE(handed_back)
 {
 	struct sweep *s;
+	int perf;	/* counts what user code executes on CPU 0 */
 };
+
+/* For all threads of CPU 0: switches do not program it again. */
+static int open_perf_of_cpu(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_INSTRUCTIONS,
+		.read_format = PERF_FORMAT_GROUP,
+		.exclude_kernel = true,
+	};
+
+	return syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0);
+}
 
 FIXTURE_SETUP(handed_back)
 {
@@ -166,11 +181,14 @@ FIXTURE_SETUP(handed_back)
 	ASSERT_EQ(0, set_open(&set, mine));
 	ASSERT_EQ(0, set_measure(&set, code_nothing, 0, 0));
 	set_close(&set);
+	self->perf = open_perf_of_cpu();
+	ASSERT_LE(0, self->perf);
 	self->s->what = INTERRUPT;
 }
 
 FIXTURE_TEARDOWN(handed_back)
 {
+	close(self->perf);
 	EXPECT_EQ(0, sweep_stop(self->s));
 }
 
@@ -189,17 +207,24 @@ static int wrong_without_the_PMU(void *arg, unsigned long k)
 }
 
 /*
- * Our vector was pending when perf got the PMU back. perf's counter wraps after
- * that, and perf gets the interrupt: LVTPC and the status are as perf left them.
+ * Our vector was pending when perf got the PMU back. perf's counter, which is on all
+ * the time, wraps after that. perf gets the interrupt: LVTPC is as perf left it.
  */
 TEST_F(handed_back, interrupts)
 {
+	const struct code_count loop = CODE_LOOP(3L << 20);
 	unsigned long came = vpmc_interrupts(0);
+	__u64 before, after;
 
 	sweep_all(_metadata, self->s, sweep_step(), wrong_without_the_PMU,
 		  self->s);
 	EXPECT_LT(0, vpmc_interrupts(0) - came);
-	EXPECT_EQ(0, perf_error(3L << 20));
+	ASSERT_EQ(0, perf_read(self->perf, 1, &before));
+	code_loop(3L << 20, 0);
+	ASSERT_EQ(0, perf_read(self->perf, 1, &after));
+	EXPECT_LE(loop.insns, after - before);
+	/* A wrap that is taken for another one adds 1 << 20. */
+	EXPECT_GT(loop.insns + (1 << 19), after - before);
 }
 
 NEEDS({ "*", EXACT | DISTURBS | ROOT },);
