@@ -341,6 +341,29 @@ static int others_go_on(struct sweep *s)
 	return -ETIME;
 }
 
+#define KTHREADD	2	/* its process id */
+
+static int keep_kthreadd_on(unsigned long cpus)
+{
+	cpu_set_t mask;
+	int cpu;
+
+	CPU_ZERO(&mask);
+	for (cpu = 0; cpu < 4; cpu++)
+		if (cpus & 1UL << cpu)
+			CPU_SET(cpu, &mask);
+	return sched_setaffinity(KTHREADD, sizeof(mask), &mask);
+}
+
+static int borrow_once(void)
+{
+	struct set set = { .fd = vpmc_open(), .page = MAP_FAILED };
+	int err = set_program(&set, branches);
+
+	set_close(&set);
+	return err ?: keep_counters("shared");
+}
+
 static int wrong_if_starved(void *arg, unsigned long k)
 {
 	struct set set = { .fd = vpmc_open(), .page = MAP_FAILED };
@@ -366,11 +389,20 @@ TEST_F_TIMEOUT(sweep_lend, starved, 1200)
 	ASSERT_EQ(0, pipe(spin_pipe));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, spinner, NULL));
 	self->s->call = others_go_on;
+	/*
+	 * A pool of workers asks kthreadd for one more before it begins to work.
+	 * The spinner is more urgent than kthreadd. So kthreadd leaves CPU 0, and
+	 * the pool gets its workers now. The machine's first loan also changes
+	 * code, under locks that any thread may hold.
+	 */
+	ASSERT_EQ(0, keep_kthreadd_on(0xc));
+	ASSERT_EQ(0, borrow_once());
 	sweep_all(_metadata, self->s, sweep_step(), wrong_if_starved, self);
 	quits = true;
 	ASSERT_EQ(1, write(spin_pipe[1], "", 1));
 	ASSERT_EQ(0, pthread_join(thread, &failed));
 	EXPECT_EQ(NULL, failed);
+	EXPECT_EQ(0, keep_kthreadd_on(0xf));
 }
 
 NEEDS({ "*", EXACT | DISTURBS | ROOT },);
