@@ -37,9 +37,10 @@
  * @VPMC_STATE_STOPPED:		Programmed; nothing counts. The sums stand.
  * @VPMC_STATE_RUNNING:		Counting whenever the thread is on a CPU.
  * @VPMC_STATE_UNLINKED:	Detached permanently, by UNLINK, by execve() of
- *				a program with other privileges, or by any
- *				execve() with VPMC_CONTROL_CLOSE_ON_EXEC. The
- *				sums stand.
+ *				a program with other privileges, by any
+ *				execve() with VPMC_CONTROL_CLOSE_ON_EXEC, or by
+ *				the close of the descriptor with
+ *				VPMC_CONTROL_UNLINK_ON_CLOSE. The sums stand.
  * @VPMC_STATE_EXITED:		The thread is gone. The sums stand.
  * @VPMC_STATE_REVOKED:		The administrator took the PMU away
  *				(kernel.vpmc_revoke), or the machine goes down.

@@ -316,15 +316,40 @@ TEST(born_meanwhile)
 	set_close(&root);
 }
 
-/* Has counted much, waits for the root, and counts no more. */
-static void count_and_end(int go)
+/* Has counted so much, says so, waits for the root, and counts no more. */
+static void count_and_end(long turns, int counted, int go)
 {
 	struct set set;
 	char byte;
 
-	if (pin(1) || heir_open(&set) || set_measure(&set, code_loop, 100000, 0))
+	if (pin(1) || heir_open(&set) || set_measure(&set, code_loop, turns, 0) ||
+	    write(counted, "", 1) != 1)
 		_exit(1);
 	_exit(read(go, &byte, 1));
+}
+
+/* So many members that end when @go is closed. All of them have counted. */
+static int members_that_end(pid_t *pid, int n, long turns, int *go)
+{
+	int start[2], counted[2], i;
+	char byte;
+
+	if (pipe(start) || pipe(counted))
+		return -1;
+	for (i = 0; i < n; i++) {
+		pid[i] = fork();
+		if (!pid[i]) {
+			close(start[1]);
+			count_and_end(turns, counted[1], start[0]);
+		}
+	}
+	close(start[0]);
+	close(counted[1]);
+	for (i = 0; i < n && read(counted[0], &byte, 1) == 1; i++)
+		;
+	close(counted[0]);
+	*go = start[1];
+	return i < n;
 }
 
 /* Those that end while CLEAR_ALL comes leave nothing from before. */
@@ -333,23 +358,13 @@ TEST(end_meanwhile)
 	pid_t pid[MEMBERS];
 	struct vpmc_read read;
 	struct set root;
-	int round, i, go[2];
+	int round, i, go;
 
 	ASSERT_EQ(0, pin(0));
 	ASSERT_EQ(0, root_open(&root, PROCESSES));
 	for (round = 0; round < test_times(50); round++) {
-		ASSERT_EQ(0, pipe(go));
-		for (i = 0; i < MEMBERS; i++) {
-			pid[i] = fork();
-			if (!pid[i]) {
-				close(go[1]);
-				count_and_end(go[0]);
-			}
-		}
-		close(go[0]);
-		while (everything(root.fd) < MEMBERS * CODE_LOOP(100000).insns)
-			usleep(1000);
-		close(go[1]);
+		ASSERT_EQ(0, members_that_end(pid, MEMBERS, 100000, &go));
+		close(go);
 		code_loop(1 + 2003 * round, 0);
 		ASSERT_EQ(0, vpmc_ioctl(root.fd, VPMC_IOC_CLEAR_ALL, 0));
 		for (i = 0; i < MEMBERS; i++)
@@ -358,6 +373,40 @@ TEST(end_meanwhile)
 		ASSERT_EQ(0, read.sum[0]) {
 			TH_LOG("round %d", round);
 		}
+	}
+	set_close(&root);
+}
+
+/*
+ * Members that count no more end on another CPU. Meanwhile each READ returns the
+ * same: a member that ends is counted once, before READ visits it or after.
+ */
+TEST(same_while_members_end)
+{
+	struct vpmc_read first, read;
+	struct set root;
+	pid_t pid[MANY];
+	int round, i, go;
+
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, root_open(&root, PROCESSES));
+	for (round = 0; round < test_times(20); round++) {
+		ASSERT_EQ(0, members_that_end(pid, MANY, 10, &go));
+		ASSERT_EQ(0, family_read(root.fd, LIVING | FINISHED, &first));
+		EXPECT_EQ(MANY, first.living);
+		close(go);
+		do {
+			ASSERT_EQ(0, family_read(root.fd, LIVING | FINISHED,
+						 &read));
+			ASSERT_EQ(MANY * (round + 1),
+				  read.living + read.finished);
+			ASSERT_EQ(first.sum[0], read.sum[0]) {
+				TH_LOG("round %d, %u live", round, read.living);
+			}
+			ASSERT_EQ(first.sum[1], read.sum[1]);
+		} while (read.living);
+		for (i = 0; i < MANY; i++)
+			ASSERT_EQ(0, child_status(pid[i]));
 	}
 	set_close(&root);
 }
