@@ -390,7 +390,7 @@ TEST(same_while_members_end)
 
 	ASSERT_EQ(0, pin(0));
 	ASSERT_EQ(0, root_open(&root, PROCESSES));
-	for (round = 0; round < test_times(20); round++) {
+	for (round = 0; round < test_times(6); round++) {
 		ASSERT_EQ(0, members_that_end(pid, MANY, 10, &go));
 		ASSERT_EQ(0, family_read(root.fd, LIVING | FINISHED, &first));
 		EXPECT_EQ(MANY, first.living);
