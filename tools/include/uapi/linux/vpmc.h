@@ -50,6 +50,13 @@
  *				set.
  * @VPMC_STATE_OVERFLOWED:	Stopped because a counter's period passed. The
  *				sums stand. RESUME continues from them.
+ * @VPMC_STATE_PAUSED:		A running set whose PMU perf has now
+ *				(kernel.vpmc_counters is "yield"). The sums and
+ *				the run time stand. The set runs again by itself
+ *				when perf has no event any more. The page of a
+ *				thread that is on no CPU shows this from its
+ *				next time on a CPU, or the next ioctl(), read()
+ *				or poll(), on.
  */
 enum vpmc_state {
 	VPMC_STATE_EMPTY	= 0,
@@ -59,6 +66,7 @@ enum vpmc_state {
 	VPMC_STATE_EXITED	= 4,
 	VPMC_STATE_REVOKED	= 5,
 	VPMC_STATE_OVERFLOWED	= 6,
+	VPMC_STATE_PAUSED	= 7,
 };
 
 /*
@@ -105,8 +113,8 @@ struct vpmc_slot {
  *		for all counters of a set.
  * @tsc_base:	Running: the owner's run time in TSC ticks is tsc_base + RDTSC,
  *		modulo 2^64. Otherwise: the run time itself.
- * @switches:	How often the owner was put on a CPU while the set was running,
- *		since the set was programmed or cleared.
+ * @switches:	How often the owner was put on a CPU while the set was running
+ *		or paused, since the set was programmed or cleared.
  * @migrations:	How many of @switches were to another CPU than the last one.
  * @overflowed:	The counters whose period passed: bit n for element n of @slot.
  *		Zero unless @state is VPMC_STATE_OVERFLOWED.
@@ -152,11 +160,11 @@ struct vpmc_slot {
  *	} while (page->generation != generation);
  *
  * RDPMC is permitted while the page is mapped and a set with counters is
- * programmed, stopped or not. If a thread's set was revoked and its page is
- * mapped, RDPMC reads zero in this thread. So a revocation during a read only
- * causes another retry. If another thread of the process unlinks the counters
- * during a read, or replaces them by a set without counters, the reader gets
- * SIGSEGV.
+ * programmed, stopped or not. If a thread's set was revoked, or perf has the
+ * PMU, and its page is mapped, RDPMC reads zero in this thread. So a revocation
+ * or a pause during a read only causes another retry. If another thread of the
+ * process unlinks the counters during a read, or replaces them by a set without
+ * counters, the reader gets SIGSEGV.
  *
  * The fields from @generation to the fourth slot fill two cache lines.
  */
@@ -912,10 +920,10 @@ struct vpmc_global_read {
  * buffer is full. Together with POLLHUP it reports POLLIN while any sample is
  * unread. For a set with VPMC_CONTROL_REARM, but without a ring or samples, it
  * reports POLLIN from an overflow until the counters are read, by READ or
- * read(). It reports POLLERR while a set is revoked, and for a descriptor
- * without counters. It reports POLLHUP once the counters are detached, because
- * their thread has ended, or because they were unlinked, by execve() or
- * otherwise.
+ * read(). It reports POLLPRI while a set is paused. It reports POLLERR while a
+ * set is revoked, and for a descriptor without counters. It reports POLLHUP
+ * once the counters are detached, because their thread has ended, or because
+ * they were unlinked, by execve() or otherwise.
  */
 #define VPMC_IOC_MAGIC		0xBF
 

@@ -157,7 +157,8 @@ static SLOWLY int begin_slowly(struct region *region)
 	err = take_by_call(regions, regions->head, &state);
 	if (err)
 		return err;
-	if (state != VPMC_STATE_RUNNING)
+	/* A paused set counts nothing now, and goes on by itself. */
+	if (state != VPMC_STATE_RUNNING && state != VPMC_STATE_PAUSED)
 		return -ENODATA;
 	append_begin(regions, regions->head, region);
 	return 0;

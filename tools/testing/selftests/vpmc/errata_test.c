@@ -6,8 +6,7 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
-#include "vpmc_test.h"
-#include "perf.h"
+#include "beside.h"
 #include "proc.h"
 
 /* Why an event of that number is refused. */
@@ -141,7 +140,7 @@ TEST(event_of_another_register)
  * some hypervisors. The switch would crash, or counts would be wrong, so no counters
  * are offered. perf's one event has a counter that works.
  */
-TEST(fewer_counters)
+static void no_counters(struct __test_metadata *_metadata)
 {
 	struct vpmc_control control;
 	struct vpmc_info info;
@@ -164,6 +163,19 @@ TEST(fewer_counters)
 	EXPECT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control));
 	EXPECT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_UNLINK, 0));
 	close(fd);
+}
+
+TEST(fewer_counters)
+{
+	no_counters(_metadata);
+}
+
+/* perf keeps the PMU, and lends counters. */
+TEST(fewer_counters_lent)
+{
+	ASSERT_EQ(0, keep_counters("shared"));
+	no_counters(_metadata);
+	EXPECT_EQ(0, keep_counters("all"));
 }
 
 /*
@@ -227,6 +239,9 @@ TEST(status_is_acknowledged)
 	close(msr);
 }
 
-NEEDS({ "*", EXACT | ROOT },);
+NEEDS(
+	{ "global.fewer_counters_lent", EXACT | DISTURBS | ROOT },
+	{ "*", EXACT | ROOT },
+);
 
 TEST_HARNESS_MAIN

@@ -33,6 +33,11 @@ FIXTURE_VARIANT_ADD(suite, ring) {
 	.tests = 3,
 };
 
+FIXTURE_VARIANT_ADD(suite, lend) {
+	.name = "vpmc_lend",
+	.tests = 1,
+};
+
 FIXTURE_VARIANT_ADD(suite, set) {
 	.name = "vpmc_set",
 	.tests = 6,

@@ -6,7 +6,7 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include "vpmc_test.h"
-#include "perf.h"
+#include "beside.h"
 
 #define TYPE_FILE	"/sys/bus/event_source/devices/intel_pt/type"
 
@@ -174,6 +174,36 @@ TEST_F(trace, turn_by_turn)
 		set_counts(_metadata, set);
 		ASSERT_EQ(0, set_program(set, (struct choice[]){ {} }));
 	}
+}
+
+/* PT ends the pause of a set when it ends, with none of perf's registers. */
+TEST_F(trace, yields)
+{
+	const struct timespec ts = { .tv_nsec = 1000000 };
+	struct set *set = &self->set;
+	char before[48];
+	int fd, i;
+
+	ASSERT_EQ(0, kept_counters(before, sizeof(before)));
+	ASSERT_EQ(0, keep_counters("yield"));
+	ASSERT_EQ(0, set_program(set, both));
+	for (i = 0; i < 3; i++) {
+		set_counts(_metadata, set);
+		fd = open_trace(-1);
+		ASSERT_LE(0, fd);
+		EXPECT_EQ(VPMC_HOLDER_TRACE, pmu_holder(set->fd));
+		ASSERT_EQ(0, set_measure(set, code_loop, 1000, 0));
+		EXPECT_EQ(0, wrong_after(set, CODE_LOOP(10000)));
+		/* Sets would be allowed to go on by now. */
+		usleep(50000);
+		EXPECT_EQ(VPMC_HOLDER_TRACE, pmu_holder(set->fd));
+		ASSERT_EQ(0, close(fd));
+		while (pmu_holder(set->fd) != VPMC_HOLDER_VPMC)
+			nanosleep(&ts, NULL);
+	}
+	set_counts(_metadata, set);
+	ASSERT_EQ(0, vpmc_ioctl(set->fd, VPMC_IOC_UNLINK, 0));
+	EXPECT_EQ(0, keep_counters(before));
 }
 
 NEEDS(

@@ -107,7 +107,7 @@ static inline int open_for_overflows(struct set *set, uint64_t period)
 		return set->fd;
 	set->page = vpmc_map(set->fd);
 	control_init(control, VPMC_CONTROL_STOPPED | VPMC_CONTROL_REARM);
-	control_add_period(control, EV_INSNS, FIXED(0), period);
+	control_add_period(control, EV_INSNS, index_here(FIXED(0), 0), period);
 	control_choose(control, EV_BRANCHES, 2);
 	return set->page == MAP_FAILED ? -ENOMEM : set_control(set);
 }
@@ -164,37 +164,37 @@ static inline void samples_close(struct perf_samples *samples)
 
 /* Registers that both sides write. */
 struct shared_registers {
-	uint64_t evtsel[4];		/* from 0x186 */
-	uint64_t counter[4];		/* from 0xc1 */
-	uint64_t fixed_control;		/* 0x38d */
-	uint64_t status;		/* 0x38e */
-	uint64_t enabled;		/* 0x38f */
+	uint64_t evtsel[4];
+	uint64_t counter[4];
+	uint64_t fixed_control;		/* 0 without fixed counters */
+	uint64_t status;
+	uint64_t enabled;
 };
 
 static inline int shared_registers(int cpu, struct shared_registers *regs)
 {
-	static const struct {
-		uint32_t first;
-		uint32_t n;
-	} range[] = { { 0x186, 4 }, { 0xc1, 4 }, { 0x38d, 3 } };
-	uint64_t *to = (uint64_t *)regs;
-	uint32_t i, j;
+	/* Select, counter, and the distance to the next ones; the others */
+	static const uint32_t intel[] = { 0x186, 0xc1, 1, 0x38e, 0x38f };
+	static const uint32_t amd[] = {
+		0xc0010200, 0xc0010201, 2, 0xc0000300, 0xc0000301
+	};
+	const uint32_t *msr = machine_is_amd() ? amd : intel;
+	int fd, i, bad = 0;
 	char path[64];
-	int fd;
 
 	sprintf(path, "/dev/cpu/%d/msr", cpu);
 	fd = open(path, O_RDONLY);
-	for (i = 0; i < ARRAY_SIZE(range); i++) {
-		for (j = 0; j < range[i].n; j++, to++) {
-			if (pread(fd, to, sizeof(*to), range[i].first + j) !=
-			    sizeof(*to)) {
-				close(fd);
-				return -1;
-			}
-		}
+	for (i = 0; i < 4; i++) {
+		bad |= pread(fd, &regs->evtsel[i], 8, msr[0] + i * msr[2]) != 8;
+		bad |= pread(fd, &regs->counter[i], 8, msr[1] + i * msr[2]) != 8;
 	}
+	regs->fixed_control = 0;
+	if (machine.nr_fixed)
+		bad |= pread(fd, &regs->fixed_control, 8, 0x38d) != 8;
+	bad |= pread(fd, &regs->status, 8, msr[3]) != 8;
+	bad |= pread(fd, &regs->enabled, 8, msr[4]) != 8;
 	close(fd);
-	return 0;
+	return -bad;
 }
 
 #endif /* BESIDE_H */
