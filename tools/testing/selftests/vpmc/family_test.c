@@ -325,6 +325,8 @@ static void count_and_end(long turns, int counted, int go)
 	if (pin(1) || heir_open(&set) || set_measure(&set, code_loop, turns, 0) ||
 	    write(counted, "", 1) != 1)
 		_exit(1);
+	/* If a member fails, its parent finds the end of the pipe. */
+	close(counted);
 	_exit(read(go, &byte, 1));
 }
 
