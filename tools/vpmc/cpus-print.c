@@ -100,8 +100,8 @@ static struct json_object *events_array(const struct cpus_result *result)
 			member_text(object, "left_out",
 				    vpmc_reason_name(event->reason));
 		} else {
-			member_text(object, "counter",
-				    counter_name(event->counter, counter));
+			if (*counter_name(event->counter, counter))
+				member_text(object, "counter", counter);
 			member_number(object, "value",
 				      sum_of_all(result->sample, event->element));
 		}

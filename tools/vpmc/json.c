@@ -69,7 +69,8 @@ static struct json_object *event_object(const struct result *result,
 		add(object, "left_out", string(vpmc_reason_name(event->reason)));
 		return object;
 	}
-	add(object, "counter", string(counter_name(event->counter, counter)));
+	if (*counter_name(event->counter, counter))
+		add(object, "counter", string(counter));
 	if (value.runs) {
 		add(object, "value", number(value.mean));
 		add(object, "deviation", real(value.deviation));

@@ -125,7 +125,9 @@ const char *remarks_mark(const struct remarks *remarks)
 
 const char *counter_name(uint32_t index, char buffer[16])
 {
-	if (index & VPMC_RDPMC_FIXED)
+	if (index == VPMC_ANY)
+		buffer[0] = 0;
+	else if (index & VPMC_RDPMC_FIXED)
 		snprintf(buffer, 16, "fixed%u", index & ~VPMC_RDPMC_FIXED);
 	else
 		snprintf(buffer, 16, "%u", index);

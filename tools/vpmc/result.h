@@ -81,7 +81,10 @@ struct remarks result_remarks(const struct result *result);
 /* Returns "revoked", "detached", or "". */
 const char *remarks_mark(const struct remarks *remarks);
 
-/* Writes a counter's name, such as "fixed0" or "2", to @buffer. */
+/*
+ * Writes a counter's name, such as "fixed0" or "2", to @buffer, or "" if it is not
+ * known.
+ */
 const char *counter_name(uint32_t index, char buffer[16]);
 
 /* output formats */

@@ -32,7 +32,7 @@ struct target {
 	struct member *member;
 	unsigned int nr;
 	struct vpmc_control ours;	/* set that we programmed */
-	unsigned int programmed;	/* number of members with a set of ours */
+	unsigned int programmed;	/* number of threads that lived with it */
 };
 
 /* The only target. An exit handler removes its sets. */
@@ -110,6 +110,35 @@ static bool vanished(int error)
 	return error == -ESRCH || error == -ENOENT;
 }
 
+/*
+ * Programs one thread. If it lives afterwards, its set is ours, and tells where
+ * the group's counts are. What other threads have told stays otherwise. Returns
+ * what vpmc_program() returns.
+ */
+static int program_set(struct target *target, struct vpmc *v,
+		       struct vpmc_error *error)
+{
+	struct group *group = target->group;
+	struct vpmc_event *events = get_memory(NULL, group->nr,
+					       sizeof(*events));
+	struct vpmc_control control;
+	unsigned int i;
+	int result;
+
+	for (i = 0; i < group->nr; i++)
+		events[i] = group->events[i];
+	result = vpmc_program(v, events, group->nr,
+			      control_flags(target->options), error);
+	if (result >= 0 && !vpmc_get_control(v, &control)) {
+		for (i = 0; i < group->nr; i++)
+			group->events[i] = events[i];
+		target->ours = control;
+		target->programmed++;
+	}
+	free(events);
+	return result;
+}
+
 /* Programs one thread. It is an error if a @wanted thread has ended. */
 static void program(struct target *target, pid_t tid, bool wanted)
 {
@@ -130,8 +159,7 @@ static void program(struct target *target, pid_t tid, bool wanted)
 		return;
 	if (result)
 		fail_error(&error);
-	result = vpmc_program(v, target->group->events, target->group->nr,
-			      control_flags(target->options), &error);
+	result = program_set(target, v, &error);
 	if (result < 0) {
 		if (result != -EEXIST)
 			vpmc_unlink(v);
@@ -141,8 +169,6 @@ static void program(struct target *target, pid_t tid, bool wanted)
 		plan_refused(target->group, &error);
 	}
 	member->v = v;
-	target->programmed++;
-	vpmc_get_control(v, &target->ours);
 }
 
 static bool is_known(const struct target *target, pid_t tid)

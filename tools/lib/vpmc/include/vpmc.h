@@ -139,7 +139,8 @@ struct vpmc_error {
  * @period:	The caller may set a period before vpmc_program(); 0: none.
  * @reason:	Why it was left out: enum vpmc_reason or enum vpmc_why.
  * @element:	After vpmc_program(): index of its count; -1: it was left out.
- * @counter:	After vpmc_program(): RDPMC index of the counter that counts it.
+ * @counter:	After vpmc_program(): RDPMC index of the counter that counts it, or
+ *		VPMC_ANY if the thread has ended meanwhile.
  * @position:	Where in the text of the list it begins, in bytes.
  * @reserved:	Zero.
  */
@@ -565,7 +566,8 @@ void vpmc_cpus_close(struct vpmc_cpus *cpus);
  * @interval_ms: Milliseconds between samples, or 0, as in <linux/vpmc.h>.
  * @error:	Receives what was refused, and why; may be NULL.
  *
- * @element of each event tells afterwards which sum is its count.
+ * @element of each event tells afterwards which sum is its count. @counter is the
+ * counter that the caller has asked for, or VPMC_ANY.
  *
  * Return: The number of counters in the set, or an error of CONTROL.
  */

@@ -125,8 +125,10 @@ EXPORT int vpmc_cpus_program(struct vpmc_cpus *cpus, unsigned int cpu,
 		nr = 0;
 	n = vpmc_program_events(control_request, &request, events, nr, 0, error);
 	for (i = 0; n >= 0 && i < nr; i++)
-		if (!(events[i].flags & VPMC_EVENT_LEFT_OUT))
+		if (!(events[i].flags & VPMC_EVENT_LEFT_OUT)) {
 			events[i].element = element++;
+			events[i].counter = events[i].index;
+		}
 	return n;
 }
 

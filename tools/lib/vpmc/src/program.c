@@ -204,22 +204,24 @@ static unsigned int event_of(const struct vpmc_event *events, unsigned int nr,
 	return i;
 }
 
-/* Finds the counter of each event. With a page this needs no system call. */
+/*
+ * Finds the counter of each event. With a page this needs no system call. If the
+ * thread has ended meanwhile, only the elements are known.
+ */
 static void place(const struct vpmc *v, struct vpmc_event *events,
 		  unsigned int nr)
 {
 	struct vpmc_control control;
 	unsigned int i, n = 0;
+	bool known = v->page || !vpmc_get_control(v, &control);
 
-	if (!v->page && vpmc_get_control(v, &control))
-		return;
 	for (i = 0; i < nr; i++) {
 		if (events[i].flags & VPMC_EVENT_LEFT_OUT)
 			continue;
-		events[i].element = n;
-		events[i].counter = v->page ? v->page->slot[n].index :
-					      control.counter[n].index;
-		n++;
+		if (known)
+			events[i].counter = v->page ? v->page->slot[n].index :
+						      control.counter[n].index;
+		events[i].element = n++;
 	}
 }
 

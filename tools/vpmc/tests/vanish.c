@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * usage: vanish control|read-control N COMMAND...
+ *
+ * Runs COMMAND. Its Nth CONTROL or READ_CONTROL fails as if the thread had ended.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <err.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <linux/vpmc.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* From now on, the ioctl @request waits for an answer. Returns who is asked. */
+static int intercept(unsigned int request)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, args[1])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, request, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {
+		.len = sizeof(code) / sizeof(code[0]), .filter = code,
+	};
+	int fd;
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		err(1, "no_new_privs");
+	fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+		     SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+	if (fd < 0)
+		err(1, "seccomp");
+	return fd;
+}
+
+/* Answers one call. */
+static void answer(int fd, int fails)
+{
+	struct seccomp_notif call = {};
+	struct seccomp_notif_resp response = {};
+
+	if (ioctl(fd, SECCOMP_IOCTL_NOTIF_RECV, &call))
+		err(1, "SECCOMP_IOCTL_NOTIF_RECV");
+	response.id = call.id;
+	if (fails)
+		response.error = -ESRCH;
+	else
+		response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	if (ioctl(fd, SECCOMP_IOCTL_NOTIF_SEND, &response))
+		err(1, "SECCOMP_IOCTL_NOTIF_SEND");
+}
+
+int main(int argc, char **argv)
+{
+	struct pollfd fds[2] = { { .events = POLLIN }, { .events = POLLIN } };
+	int left, status;
+	pid_t child;
+
+	if (argc < 4)
+		errx(1, "usage: vanish control|read-control N COMMAND...");
+	left = atoi(argv[2]);
+	fds[0].fd = intercept(strcmp(argv[1], "control") ?
+			      VPMC_IOC_READ_CONTROL : VPMC_IOC_CONTROL);
+	child = fork();
+	if (!child) {
+		close(fds[0].fd);
+		execvp(argv[3], argv + 3);
+		err(127, "%s", argv[3]);
+	}
+	fds[1].fd = syscall(SYS_pidfd_open, child, 0);
+	if (child < 0 || fds[1].fd < 0)
+		err(1, "fork");
+	while (poll(fds, 2, -1) > 0 && !fds[1].revents)
+		answer(fds[0].fd, !--left);
+	if (waitpid(child, &status, 0) != child)
+		err(1, "waitpid");
+	if (left > 0)
+		errx(1, "%s has made fewer calls", argv[3]);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
