@@ -10,6 +10,7 @@ import time
 from .progress import beat
 
 RATE = 250_000_000      # guest instructions in what --timeout calls a second
+IDLE = 10               # seconds of processor time that count as one, with few instructions
 LOOK = 0.5              # seconds between two looks at the emulator
 TICK = os.sysconf("SC_CLK_TCK")
 
@@ -67,7 +68,8 @@ class Watch:
     """Checks whether the guest makes progress, until it has ended.
 
     --timeout S limits the instructions that it executes, so it means the same on
-    every machine. --stall S limits the seconds in which it executes none although
+    every machine. A guest that sleeps executes few, but its clock runs as fast as the
+    emulator can. Ten seconds of processor time count as one at least. --stall S limits the seconds in which it executes none although
     the emulator sleeps or uses a processor. Seconds in which the emulator waits for
     a processor, or is held, do not count."""
 
@@ -107,7 +109,7 @@ class Watch:
         elif not states & set("Tt"):
             self.stalled += used - self.used
         self.instructions, self.used = now, used
-        if self.timeout and now > self.timeout * RATE:
+        if self.timeout and max(now, used / IDLE * RATE) > self.timeout * RATE:
             return f"time limit: the guest executed {now / 1e9:.1f} billion instructions without an end " \
                    f"(--timeout {self.timeout:g})"
         if self.stall and self.stalled >= self.stall:
