@@ -125,15 +125,24 @@ TEST_F(harness, several_parts)
 				  self->corrected[i]);
 }
 
+/*
+ * Leaves the CPU. The time is so long that an interrupt, with the work that
+ * follows it, does not make it end before the thread has left the CPU.
+ */
+static void leave_the_cpu(void)
+{
+	usleep(5000);
+}
+
 static void sleeps_sometimes(vpmc_mark_fn *start, vpmc_mark_fn *stop,
 			     unsigned long i, void *arg)
 {
 	if (i % 5 == 1)
-		usleep(100);
+		leave_the_cpu();
 	start();
 	turns_loop(7);
 	if (i % 5 == 2)
-		usleep(100);
+		leave_the_cpu();
 	stop();
 }
 
