@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: vanish control|read-control N COMMAND...
+ * usage: vanish control|read-control FIRST LAST COMMAND...
  *
- * Runs COMMAND. Its Nth CONTROL or READ_CONTROL fails as if the thread had ended.
+ * Runs COMMAND. Its CONTROLs or READ_CONTROLs from number FIRST to LAST fail as if
+ * the thread had ended.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -68,28 +69,31 @@ static void answer(int fd, int fails)
 int main(int argc, char **argv)
 {
 	struct pollfd fds[2] = { { .events = POLLIN }, { .events = POLLIN } };
-	int left, status;
+	int first, last, nr = 0, status;
 	pid_t child;
 
-	if (argc < 4)
-		errx(1, "usage: vanish control|read-control N COMMAND...");
-	left = atoi(argv[2]);
+	if (argc < 5)
+		errx(1, "usage: vanish control|read-control FIRST LAST COMMAND...");
+	first = atoi(argv[2]);
+	last = atoi(argv[3]);
 	fds[0].fd = intercept(strcmp(argv[1], "control") ?
 			      VPMC_IOC_READ_CONTROL : VPMC_IOC_CONTROL);
 	child = fork();
 	if (!child) {
 		close(fds[0].fd);
-		execvp(argv[3], argv + 3);
-		err(127, "%s", argv[3]);
+		execvp(argv[4], argv + 4);
+		err(127, "%s", argv[4]);
 	}
 	fds[1].fd = syscall(SYS_pidfd_open, child, 0);
 	if (child < 0 || fds[1].fd < 0)
 		err(1, "fork");
-	while (poll(fds, 2, -1) > 0 && !fds[1].revents)
-		answer(fds[0].fd, !--left);
+	while (poll(fds, 2, -1) > 0 && !fds[1].revents) {
+		nr++;
+		answer(fds[0].fd, nr >= first && nr <= last);
+	}
 	if (waitpid(child, &status, 0) != child)
 		err(1, "waitpid");
-	if (left > 0)
-		errx(1, "%s has made fewer calls", argv[3]);
+	if (nr < last)
+		errx(1, "%s has made %d calls only", argv[4], nr);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
