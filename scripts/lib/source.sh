@@ -92,11 +92,11 @@ patch_list() {
 	sed 's/#.*//' "$1" | awk 'NF { print $1 }'
 }
 
-# tests_from PATCH: prints "NUMBER NAME" for each test program that its text names. The
-# program passes from patch NUMBER on. That is this patch, or the one of "(from NUMBER)"
-# after the names.
-tests_from() {
-	sed -n '/^---$/q; s/^Tests: //p' "$1" | awk -v own="$(basename "$1" | cut -c1-4)" '{
+# named_from KEY PATCH: prints "NUMBER NAME" for each test program (KEY is "Tests") or
+# guest ("Guests") that its text names. It passes from patch NUMBER on. That is this
+# patch, or the one of "(from NUMBER)" after the names.
+named_from() {
+	sed -n "/^---\$/q; s/^$1: //p" "$2" | awk -v own="$(basename "$2" | cut -c1-4)" '{
 		from = own
 		if (match($0, / \(from [0-9]+\)$/)) {
 			from = substr($0, RSTART + 7, RLENGTH - 8)
