@@ -162,10 +162,13 @@ TEST_F(beside, stopped_set_stands)
 	struct shared_registers regs;
 	int i;
 
+	/* perf had them all on before it lent some. */
+	ASSERT_EQ(0, keep_counters("all"));
+	ASSERT_EQ(0, perf_error(1000));
+	ASSERT_EQ(0, keep_counters(OURS));
 	ASSERT_EQ(0, set_open(&self->set, ours));
 	ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
 	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
-	/* Also where perf had them all on before it lent some. */
 	ASSERT_EQ(0, shared_registers(0, &regs));
 	EXPECT_EQ(0, regs.enabled & OUR_BITS);
 	ASSERT_EQ(0, perf_open_three(self->perf));

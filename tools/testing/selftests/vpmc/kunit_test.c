@@ -35,7 +35,7 @@ FIXTURE_VARIANT_ADD(suite, ring) {
 
 FIXTURE_VARIANT_ADD(suite, lend) {
 	.name = "vpmc_lend",
-	.tests = 1,
+	.tests = 2,
 };
 
 FIXTURE_VARIANT_ADD(suite, set) {

@@ -206,6 +206,31 @@ static int time_all_along(struct runner *runner)
 	return wrong ?: wrong_again(set);
 }
 
+/* Its page says so as soon as the thread runs, and before it makes a call. */
+static int wakes_revoked(struct runner *runner)
+{
+	struct set *set = &runner->set;
+	char byte;
+
+	if (vpmc_ioctl(set->fd, VPMC_IOC_START, 0) ||
+	    read(runner->pipe[0], &byte, 1) != 1)
+		return 1;
+	return set->page->state == VPMC_STATE_REVOKED ? 0 : 2;
+}
+
+TEST_F(revoke, asleep)
+{
+	struct runner runner = {
+		.kind = WAITS, .cpu = 1, .choice = three, .body = wakes_revoked,
+	};
+
+	ASSERT_EQ(0, runner_start(&runner));
+	ASSERT_EQ(0, set_revoked("1"));
+	ASSERT_EQ(1, write(runner.pipe[1], "", 1));
+	EXPECT_EQ(0, runner_finish(&runner));
+	ASSERT_EQ(0, set_revoked("0"));
+}
+
 TEST_F(revoke, eight_threads)
 {
 	struct runner runner[] = {
