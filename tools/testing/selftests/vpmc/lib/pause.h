@@ -18,12 +18,6 @@ static const struct choice pair[NR + 1] = {
 	[BRANCHES]	= { EV_BRANCHES, VPMC_ANY },
 };
 
-/* A loop between START and STOP. */
-static inline struct code_count measured(long n)
-{
-	return code_add(CODE_MEASURE, CODE_LOOP(n));
-}
-
 static inline uint32_t state_of(int fd)
 {
 	struct vpmc_read read;
