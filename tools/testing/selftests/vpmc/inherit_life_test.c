@@ -32,11 +32,6 @@ FIXTURE_TEARDOWN(family)
 	set_close(&self->set);
 }
 
-static struct code_count measured(long turns)
-{
-	return code_add(CODE_MEASURE, CODE_LOOP(turns));
-}
-
 static int heir_measure(struct set *set, long turns)
 {
 	return heir_open(set) ?: set_measure(set, code_loop, turns, 0);

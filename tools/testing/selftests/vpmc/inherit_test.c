@@ -183,11 +183,6 @@ static int measure_anew(struct set *set, long turns)
 	       set_measure(set, code_loop, turns, 0);
 }
 
-static struct code_count measured(long turns)
-{
-	return code_add(CODE_MEASURE, CODE_LOOP(turns));
-}
-
 /* Both read their own counters by RDPMC while the other's count, too. */
 TEST_F(family, parent_and_child_read_their_pages)
 {

@@ -2,14 +2,13 @@
 /*
  * Counters across suspend to RAM: in the kernel's own test mode, in which
  * suspend ends early, and in a full suspend. In the latter all CPUs lose their
- * registers, the boot CPU too, and the host must wake the machine.
+ * registers, the boot CPU too, and the host must wake the machine. Sets may be
+ * paused meanwhile because perf has an event.
  *
  * Copyright (C) 2026 vpmc developers
  */
 #include <sys/uio.h>
-#include "vpmc_test.h"
-#include "disturb.h"
-#include "perf.h"
+#include "pause.h"
 #include "poller.h"
 #include "ring.h"
 #include "runner.h"
@@ -168,6 +167,63 @@ TEST(periods_of_the_kernel)
 	set_close(&set);
 	close(state);
 	EXPECT_EQ(0, write_file(RATE, "100000"));
+}
+
+/*
+ * perf has an event when the machine is suspended to @level. A set is paused, and
+ * two sleep with counters that ran before. Returns the number of errors.
+ */
+static int wrong_if_suspended(FIXTURE_DATA(pause) *self, const char *level)
+{
+	struct runner sleeper[] = {
+		{ .kind = WAITS, .cpu = 0, .choice = pair },
+		{ .kind = WAITS, .cpu = 1, .choice = pair },
+	};
+	int i, wrong = 0, state = set_level(level);
+	struct set *set = &self->set;
+	struct vpmc_read read;
+
+	for (i = 0; i < 2; i++)
+		wrong += runner_start(&sleeper[i]) != 0;
+	wrong += set_clear(set) || set_measure(set, code_loop, 1000, 0) ||
+		 perf_begin(&self->perf) ||
+		 vpmc_ioctl(set->fd, VPMC_IOC_START, 0) ||
+		 writev(state, &mem, 1) != mem.iov_len;
+	for (i = 0; i < 2; i++)
+		wrong += pin(i) || set->page->state != VPMC_STATE_PAUSED ||
+			 wrong_while_paused(set, self->perf, 1000);
+	wrong += vpmc_ioctl(set->fd, VPMC_IOC_STOP, 0) ||
+		 perf_end(&self->perf, set->fd) ||
+		 set_measure(set, code_loop, 2000, 0) ||
+		 vpmc_read(set->fd, &read) ||
+		 wrong_sums(set, &read, code_add(measured(1000),
+						 measured(2000)));
+	/* They began their system call again, but while they were paused. */
+	for (i = 0; i < 2; i++)
+		wrong += runner_finish(&sleeper[i]) != 0;
+	close(state);
+	if (wrong)
+		fprintf(stderr, "# %s\n", level);
+	return wrong;
+}
+
+TEST_F(pause, suspended)
+{
+	static const char * const levels[] = {
+		"freezer", "devices", "platform", "processors", "core",
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(levels); i++) {
+		ASSERT_EQ(0, pin(i & 1));
+		EXPECT_EQ(0, wrong_if_suspended(self, levels[i]));
+	}
+}
+
+TEST_F(pause, suspended_all_the_way)
+{
+	ASSERT_EQ(0, pin(0));
+	EXPECT_EQ(0, wrong_if_suspended(self, "none"));
 }
 
 NEEDS({ "*", EXACT | DISTURBS | ROOT },);

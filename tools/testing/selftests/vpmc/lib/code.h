@@ -161,5 +161,11 @@ static inline struct code_count code_times(struct code_count a, uint64_t n)
 	return CODE_COUNT(a.insns * n, a.branches * n);
 }
 
+/* A loop between START and STOP. */
+static inline struct code_count measured(uint64_t turns)
+{
+	return code_add(CODE_MEASURE, CODE_LOOP(turns));
+}
+
 #endif /* __ASSEMBLER__ */
 #endif /* CODE_H */

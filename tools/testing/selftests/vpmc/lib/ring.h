@@ -51,11 +51,6 @@ static inline int ring_consume(const struct set *set, unsigned long n)
 	return vpmc_ioctl(set->fd, VPMC_IOC_CONSUME, (void *)n);
 }
 
-static inline struct code_count measured(uint64_t turns)
-{
-	return code_add(CODE_MEASURE, CODE_LOOP(turns));
-}
-
 /*
  * One that is not as it must be after @insns instructions of code_measure() with
  * code_loop(), which were not counted from zero but from @from: printed, and 1.

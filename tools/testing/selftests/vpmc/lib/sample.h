@@ -127,11 +127,6 @@ static inline int open_sampled(struct set *set, uint64_t period,
 	return set->page == MAP_FAILED ? -ENOMEM : set_control(set);
 }
 
-static inline struct code_count measured(uint64_t turns)
-{
-	return code_add(CODE_MEASURE, CODE_LOOP(turns));
-}
-
 /*
  * Returns how many samples of a thread that ran code_loop() once, from zero,
  * are wrong.

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Sets that borrow counters, and perf's events on these counters.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef SHARED_H
+#define SHARED_H
+
+#include "beside.h"
+
+static const struct choice branches[] = { { EV_BRANCHES, VPMC_ANY }, {} };
+static const struct choice both[] = {
+	{ EV_INSNS, VPMC_ANY }, { EV_BRANCHES, VPMC_ANY }, {}
+};
+static const struct choice seven[] = {
+	{ EV_BRANCHES, VPMC_ANY }, { EV_BRANCHES, VPMC_ANY },
+	{ EV_BRANCHES, VPMC_ANY }, { EV_BRANCHES, VPMC_ANY },
+	{ EV_BRANCHES, VPMC_ANY }, { EV_BRANCHES, VPMC_ANY },
+	{ EV_BRANCHES, VPMC_ANY }, {}
+};
+
+/* The programmable counters of the machine, 4 or 6, and all of them but one. */
+#define MAX_GP		8
+#define ALL_GP		((int)machine.nr_gp)
+#define all_but_one	(seven + MAX_GP - ALL_GP)
+
+FIXTURE(shared)
+{
+	struct set set;
+	int perf[MAX_GP];
+};
+
+FIXTURE_SETUP(shared)
+{
+	ASSERT_EQ(0, keep_counters("shared"));
+	ASSERT_EQ(0, pin(0));
+	memset(self->perf, -1, sizeof(self->perf));
+	self->set.fd = -1;
+	self->set.page = MAP_FAILED;
+}
+
+FIXTURE_TEARDOWN(shared)
+{
+	int i;
+
+	for (i = 0; i < MAX_GP; i++)
+		close(self->perf[i]);
+	set_close(&self->set);
+	EXPECT_EQ(0, keep_counters("all"));
+}
+
+/* Events that need a programmable counter. In a group, or pinned to CPU 1. */
+static inline int open_branches(int *fd, int n, int pinned)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
+		.read_format = PERF_FORMAT_GROUP,
+		.pinned = pinned,
+		.exclude_kernel = 1,
+	};
+	int i;
+
+	for (i = 0; i < n; i++) {
+		fd[i] = syscall(SYS_perf_event_open, &attr, pinned ? -1 : 0,
+				pinned ? 1 : -1, i && !pinned ? fd[0] : -1, 0);
+		if (fd[i] < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+/* What each event of the group counts of a loop: 0 if it stands, -1 if wrong. */
+static inline long group_counts(const int *fd, int n)
+{
+	__u64 before[MAX_GP], after[MAX_GP];
+	long all = -1;
+	int i;
+
+	if (perf_read(fd[0], n, before))
+		return -1;
+	code_loop(10000, 0);
+	if (perf_read(fd[0], n, after))
+		return -1;
+	for (i = 0; i < n; i++) {
+		long more = after[i] - before[i];
+
+		if (i && more != all)
+			return -1;
+		all = more;
+	}
+	return all < 0 || (all && all < 10000) ? -1 : all;
+}
+
+static inline void perf_close_all(int *fd)
+{
+	int i;
+
+	for (i = MAX_GP; i--; fd[i] = -1)
+		close(fd[i]);
+}
+
+/* perf has all counters back soon after the last set. */
+static inline int returned(const int *fd)
+{
+	int i;
+
+	for (i = 0; i < 50; i++) {
+		if (group_counts(fd, ALL_GP) > 0)
+			return 1;
+		usleep(20000);
+	}
+	return 0;
+}
+
+#endif /* SHARED_H */

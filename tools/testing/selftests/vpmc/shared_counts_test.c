@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sets and perf use counters of the same PMU at once. Both count exactly, and each
+ * gets its own overflows.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <sys/prctl.h>
+#include "shared.h"
+#include "proc.h"
+
+/* An event on any counter, and an overflow after each period: 0 or -errno. */
+static int open_for_each(struct set *set, uint64_t evtsel, uint64_t period)
+{
+	struct vpmc_control *control = &set->control;
+
+	if (set_rate(INT_MAX))
+		return -EPERM;
+	set->fd = vpmc_open();
+	if (set->fd < 0)
+		return set->fd;
+	set->page = vpmc_map(set->fd);
+	control_init(control, VPMC_CONTROL_STOPPED | VPMC_CONTROL_REARM);
+	control_add_period(control, evtsel, VPMC_ANY, period);
+	return set->page == MAP_FAILED ? -ENOMEM : set_control(set);
+}
+
+static int open_each_1000(struct set *set)
+{
+	return open_for_each(set, EV_INSNS, 1000);
+}
+
+/* perf has no event, and still handles the interrupt. */
+TEST_F(shared, overflows_without_perf)
+{
+	struct vpmc_read read;
+
+	ASSERT_EQ(0, open_each_1000(&self->set));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 100000, 0));
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+	EXPECT_EQ(code_add(CODE_MEASURE, CODE_LOOP(100000)).insns, read.sum[0]);
+	EXPECT_EQ(read.sum[0] / 1000, self->set.page->overflows);
+	EXPECT_EQ(0, self->set.page->merged);
+}
+
+/* Both interrupt, often together. Neither loses one or gets the other's. */
+TEST_F(shared, overflows)
+{
+	const struct code_count more = code_add(CODE_MEASURE, CODE_LOOP(100000));
+	struct perf_samples perf;
+	struct vpmc_read read;
+
+	ASSERT_EQ(0, allow_all_samples());
+	ASSERT_EQ(0, samples_open(&perf, 1009));
+	ASSERT_EQ(0, open_each_1000(&self->set));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+	ASSERT_EQ(0, code_measure(perf.fd, PERF_EVENT_IOC_ENABLE,
+				  PERF_EVENT_IOC_DISABLE, code_loop, 100000, 0));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+	EXPECT_LE(more.insns, read.sum[0]);
+	EXPECT_EQ(read.sum[0] / 1000, self->set.page->overflows);
+	EXPECT_EQ(0, self->set.page->merged);
+	EXPECT_EQ(more.insns / 1009, samples_taken(&perf));
+	samples_close(&perf);
+}
+
+/*
+ * The set counts the kernel, so most of its overflows come while perf's NMI is
+ * handled, after perf has read the status, too. None is lost.
+ */
+TEST_F(shared, overflows_in_the_handler)
+{
+	const struct code_count more = code_add(CODE_MEASURE, CODE_LOOP(100000));
+	struct perf_samples perf;
+	struct vpmc_read read;
+
+	ASSERT_EQ(0, allow_all_samples());
+	ASSERT_EQ(0, samples_open(&perf, 1009));
+	ASSERT_EQ(0, open_for_each(&self->set, EV_KERNEL_INSNS, 20011));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+	ASSERT_EQ(0, code_measure(perf.fd, PERF_EVENT_IOC_ENABLE,
+				  PERF_EVENT_IOC_DISABLE, code_loop, 100000, 0));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+	EXPECT_LT(2 * more.insns, read.sum[0]);
+	EXPECT_EQ(read.sum[0] / 20011, self->set.page->overflows);
+	EXPECT_EQ(0, self->set.page->merged);
+	EXPECT_EQ(more.insns / 1009, samples_taken(&perf));
+	samples_close(&perf);
+}
+
+/* A CPU becomes the set's while perf's event runs there, and interrupts. */
+TEST_F(shared, overflows_before_and_after)
+{
+	struct perf_samples perf;
+	__u64 count;
+
+	ASSERT_EQ(0, allow_all_samples());
+	ASSERT_EQ(0, samples_open(&perf, 1009));
+	ASSERT_EQ(0, set_open(&self->set, branches));
+	ASSERT_EQ(0, ioctl(perf.fd, PERF_EVENT_IOC_ENABLE, 0));
+	code_loop(10000, 0);
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 50000, 0));
+	ASSERT_EQ(0, ioctl(perf.fd, PERF_EVENT_IOC_DISABLE, 0));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(50000)));
+	ASSERT_EQ(8, read(perf.fd, &count, 8));
+	EXPECT_LT(CODE_LOOP(60000).insns, count);
+	EXPECT_EQ(count / 1009, samples_taken(&perf));
+	samples_close(&perf);
+}
+
+/* Branches of this thread, or of a child, too: on its own, from now on. */
+static int open_single(bool inherit)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED |
+			       PERF_FORMAT_TOTAL_TIME_RUNNING,
+		.disabled = 1,
+		.inherit = inherit,
+		.exclude_kernel = 1,
+	};
+
+	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+}
+
+/* perf counts on so many counters of this CPU, and leaves them dirty: 0 or -1. */
+static int leave_dirty(int *fd, int n)
+{
+	int good = !open_branches(fd, n, 0) && group_counts(fd, n) > 0;
+
+	perf_close_all(fd);
+	return good ? 0 : -1;
+}
+
+/* Maps an event. So perf lets the process use RDPMC, and zeroes dirty counters. */
+static int let_perf_zero(void)
+{
+	int fd = open_single(false);
+	void *page = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
+
+	close(fd);
+	return page == MAP_FAILED ? -1 : munmap(page, PAGE);
+}
+
+/* perf zeroes dirty counters meanwhile: 0, or what is wrong. */
+static int wrong_while_zeroed(const struct set *set)
+{
+	struct vpmc_read read;
+	int i;
+
+	if (vpmc_ioctl(set->fd, VPMC_IOC_START, 0))
+		return 1;
+	code_loop(1000, 0);
+	if (let_perf_zero())
+		return 2;
+	code_loop(1000, 0);
+	if (vpmc_ioctl(set->fd, VPMC_IOC_STOP, 0) ||
+	    vpmc_read(set->fd, &read))
+		return 3;
+	for (i = 0; i < ALL_GP - 1; i++)
+		if (read.sum[i] != read.sum[0] || read.sum[i] < 2000 ||
+		    read.sum[i] > 100000)
+			return 10 + i;
+	return 0;
+}
+
+/*
+ * perf had events on the counters that it lends. It does not zero these counters
+ * after a set has begun to use them. The set has no page, which would have made
+ * perf do it before.
+ */
+TEST_F(shared, not_zeroed)
+{
+	int cpu;
+
+	for (cpu = 0; cpu < 2; cpu++) {
+		ASSERT_EQ(0, pin(cpu));
+		ASSERT_EQ(0, leave_dirty(self->perf, ALL_GP));
+		self->set.fd = vpmc_open();
+		ASSERT_LE(0, self->set.fd);
+		ASSERT_EQ(0, set_program(&self->set, all_but_one));
+		EXPECT_EQ(0, wrong_while_zeroed(&self->set));
+		set_close(&self->set);
+		usleep(300000);
+	}
+}
+
+/* The same with counters that are borrowed while another set counts there. */
+TEST_F(shared, more_not_zeroed)
+{
+	struct set more = { .page = MAP_FAILED };
+	pid_t pid;
+
+	self->set.fd = vpmc_open();
+	ASSERT_LE(0, self->set.fd);
+	ASSERT_EQ(0, set_program(&self->set, branches));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+	ASSERT_EQ(0, leave_dirty(self->perf, ALL_GP - 1));
+	pid = fork();
+	if (!pid) {
+		more.fd = vpmc_open();
+		if (more.fd < 0 || set_program(&more, all_but_one))
+			_exit(100);
+		_exit(wrong_while_zeroed(&more));
+	}
+	EXPECT_EQ(0, child_status(pid));
+}
+
+/* Where no set runs, perf zeroes lent counters, too: nobody reads its counts. */
+TEST_F(shared, zeroed_for_readers)
+{
+	pid_t pid;
+	int i;
+
+	ASSERT_EQ(0, pin(1));
+	ASSERT_EQ(0, leave_dirty(self->perf, ALL_GP));
+	ASSERT_EQ(0, pin(0));
+	self->set.fd = vpmc_open();
+	ASSERT_LE(0, self->set.fd);
+	ASSERT_EQ(0, set_program(&self->set, all_but_one));
+	pid = fork();
+	if (!pid) {
+		if (pin(1) || mmap(NULL, PAGE, PROT_READ, MAP_SHARED,
+				   open_single(false), 0) == MAP_FAILED)
+			_exit(100);
+		for (i = 0; i < ALL_GP; i++)
+			if (__builtin_ia32_rdpmc(i))
+				_exit(1 + i);
+		_exit(0);
+	}
+	EXPECT_EQ(0, child_status(pid));
+}
+
+struct single {
+	__u64 count, enabled, running;
+};
+
+#define MULTIPLEXED	8
+
+/* What all of them count of a loop together, and constantly more; or -1. */
+static long multiplexed_counts(const int *fd, struct set *set, long n)
+{
+	struct single before, after;
+	__u64 sum = 0;
+	int i;
+
+	for (i = 0; i < MULTIPLEXED; i++) {
+		if (read(fd[i], &before, sizeof(before)) != sizeof(before))
+			return -1;
+		sum -= before.count;
+	}
+	if (prctl(PR_TASK_PERF_EVENTS_ENABLE) ||
+	    set_measure(set, code_loop, n, 0) ||
+	    prctl(PR_TASK_PERF_EVENTS_DISABLE))
+		return -1;
+	for (i = 0; i < MULTIPLEXED; i++) {
+		if (read(fd[i], &after, sizeof(after)) != sizeof(after) ||
+		    (n > 1000000 && (!after.running ||
+				     after.running >= after.enabled / 2)))
+			return -1;
+		sum += after.count;
+	}
+	return sum;
+}
+
+/*
+ * perf has one counter left, and eight events take turns on it: each has it for
+ * some time, and nothing is counted twice or by none.
+ */
+TEST_F(shared, multiplexed)
+{
+	int fd[MULTIPLEXED], i;
+	long few, many;
+
+	ASSERT_EQ(0, set_open(&self->set, all_but_one));
+	for (i = 0; i < MULTIPLEXED; i++) {
+		fd[i] = open_single(false);
+		ASSERT_LE(0, fd[i]);
+	}
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+		few = multiplexed_counts(fd, &self->set, 1000);
+		EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
+		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+		many = multiplexed_counts(fd, &self->set, 50000000);
+		EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(50000000)));
+		EXPECT_LT(0, few);
+		EXPECT_EQ(50000000 - 1000, many - few);
+	}
+	for (i = 0; i < MULTIPLEXED; i++)
+		close(fd[i]);
+}
+
+/* What an inherited event counts of a child's loop, and constantly more; or -1. */
+static long inherited_counts(int fd, long n)
+{
+	struct single before, after;
+	pid_t pid;
+
+	if (read(fd, &before, sizeof(before)) != sizeof(before))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		code_loop(n, 0);
+		_exit(0);
+	}
+	if (child_status(pid) ||
+	    read(fd, &after, sizeof(after)) != sizeof(after))
+		return -1;
+	return after.count - before.count;
+}
+
+/* perf's event and a set are inherited at once. */
+TEST_F(shared, inherited)
+{
+	struct vpmc_read few, many;
+	long perf_few, perf_many;
+
+	self->perf[0] = open_single(true);
+	ASSERT_LE(0, self->perf[0]);
+	self->set.fd = vpmc_open();
+	ASSERT_LE(0, self->set.fd);
+	control_init(&self->set.control, VPMC_CONTROL_INHERIT_PROCESSES);
+	control_choose(&self->set.control, EV_BRANCHES, VPMC_ANY);
+	ASSERT_EQ(0, set_control(&self->set));
+	ASSERT_EQ(0, ioctl(self->perf[0], PERF_EVENT_IOC_ENABLE, 0));
+	/* The first child finds what later ones need not look for. */
+	ASSERT_LT(0, inherited_counts(self->perf[0], 1));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+	perf_few = inherited_counts(self->perf[0], 1000);
+	few = (struct vpmc_read){
+		.size = sizeof(few), .flags = VPMC_READ_FINISHED,
+	};
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_READ, &few));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+	perf_many = inherited_counts(self->perf[0], 1000000);
+	many = (struct vpmc_read){
+		.size = sizeof(many), .flags = VPMC_READ_FINISHED,
+	};
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_READ, &many));
+	EXPECT_EQ(1000000 - 1000, perf_many - perf_few);
+	EXPECT_EQ(1000000 - 1000, many.sum[0] - few.sum[0]);
+}
+
+/* perf's group starts and stops 1,000 times while a set counts. */
+TEST_F(shared, enabled_and_disabled)
+{
+	static const struct choice twice[] = {
+		{ EV_INSNS, VPMC_ANY }, { EV_INSNS, 3 }, {}
+	};
+	const struct code_count want =
+		code_times(code_add(CODE_MEASURE, CODE_LOOP(10)), 1000);
+	struct vpmc_read read;
+	__u64 count[3];
+	int i;
+
+	ASSERT_EQ(0, perf_open_three(self->perf));
+	ASSERT_EQ(0, set_open(&self->set, twice));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+	for (i = 0; i < 1000; i++)
+		ASSERT_EQ(0, code_measure(self->perf[0], PERF_EVENT_IOC_ENABLE,
+					  PERF_EVENT_IOC_DISABLE, code_loop,
+					  10, 0));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
+	ASSERT_EQ(0, perf_read(self->perf[0], 3, count));
+	EXPECT_EQ(want.insns, count[0]);
+	EXPECT_EQ(want.branches, count[1]);
+	EXPECT_EQ(want.insns, count[2]);
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+	EXPECT_LT(want.insns, read.sum[0]);
+	EXPECT_EQ(read.sum[0], read.sum[1]);
+}
+
+/* CONTROL and UNLINK of sets of 1, 2, and all but one counters, and of fixed ones. */
+static void borrow_at_random(unsigned int seed, int times)
+{
+	const struct choice * const choices[] = { branches, both, all_but_one };
+	struct set set = { .page = MAP_FAILED };
+
+	set.fd = vpmc_open();
+	while (times--) {
+		const struct choice *choice = choices[rand_r(&seed) % 3];
+
+		if (rand_r(&seed) % 8 == 0 && pin(rand_r(&seed) % 2))
+			_exit(1);
+		if (set_program(&set, choice))
+			_exit(2);
+		if (set_measure(&set, code_loop, 100, 0) ||
+		    wrong_after(&set, CODE_LOOP(100)))
+			_exit(3);
+		if (rand_r(&seed) % 2)
+			continue;
+		close(set.fd);
+		set.fd = vpmc_open();
+		if (rand_r(&seed) % 64 == 0)
+			usleep(150000);
+	}
+	_exit(0);
+}
+
+/* Loans of each borrower: so many, or what the environment says. */
+static int many_times(void)
+{
+	const char *loans = getenv("SHARED_LOANS");
+
+	return loans ? atoi(loans) : test_often(2000);
+}
+
+/* All are exact: the sets, and perf's counting and sampling. */
+TEST_F_TIMEOUT(shared, many_borrowers, 1800)
+{
+	const uint64_t want = code_add(CODE_MEASURE, CODE_LOOP(100000)).insns;
+	int running = 4, status, i;
+	struct perf_samples perf;
+
+	ASSERT_EQ(0, allow_all_samples());
+	for (i = 0; i < running; i++)
+		if (!fork())
+			borrow_at_random(i + 1, many_times());
+	while (running) {
+		EXPECT_EQ(0, perf_error(100000));
+		ASSERT_EQ(0, samples_open(&perf, 1009));
+		ASSERT_EQ(0, code_measure(perf.fd, PERF_EVENT_IOC_ENABLE,
+					  PERF_EVENT_IOC_DISABLE, code_loop,
+					  100000, 0));
+		EXPECT_EQ(want / 1009, samples_taken(&perf));
+		samples_close(&perf);
+		while (running && waitpid(-1, &status, WNOHANG) > 0) {
+			EXPECT_EQ(0, status);
+			running--;
+		}
+	}
+	ASSERT_EQ(0, open_branches(self->perf, ALL_GP, 0));
+	EXPECT_EQ(1, returned(self->perf));
+}
+
+NEEDS({ "*", TRUE_COUNTS | DISTURBS | ROOT },);
+
+TEST_HARNESS_MAIN
