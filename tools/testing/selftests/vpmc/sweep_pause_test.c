@@ -122,7 +122,7 @@ static int perf_leaves(struct sweep *s)
  */
 static bool is_perf(uint32_t reason)
 {
-	return reason == VPMC_REASON_PMU_PERF || reason == VPMC_REASON_PMU_BUSY;
+	return reason == VPMC_REASON_PMU_PERF;
 }
 
 /* perf counts, and this thread's set does not. */
@@ -200,8 +200,8 @@ static int wrong_if_perf_comes_to_the_only_set(void *arg, unsigned long k)
 	wrong = sweep_arm(s, k) != 0;
 	err = set_program(&s->set, pair);
 	reason = s->set.control.reason;
-	sweep_disarm(s);
 	wrong += set_program(&s->set, none) != 0;
+	sweep_disarm(s);
 	wrong += err && (err != -EBUSY || !s->disturbed || !is_perf(reason));
 	data->refused += err != 0;
 	data->counted += !err;
