@@ -60,6 +60,7 @@ static int be_watcher(struct stage *stage, char **argv)
 	    set_open(&set, (struct choice[]){ { EV_INSNS, 1 }, {} }))
 		return 2;
 	read_raw(stage, view->after);
+	view->vpmc = vpmc_counters();
 	stage->ran = -1;
 	return 0;
 }
@@ -453,7 +454,8 @@ TEST_F(isolation_helper, sees_the_start)
 		EXPECT_EQ(KILLED_BY(SIGABRT), child_status(pid));
 		ASSERT_EQ(-1, stage->ran);
 		for (j = 0; j < stage->n; j++)
-			EXPECT_EQ(stage->start, stage->view[i].after[j]);
+			if (!was_of_perf(stage, &stage->view[i], stage->index[j]))
+				EXPECT_EQ(stage->start, stage->view[i].after[j]);
 	}
 }
 

@@ -286,7 +286,9 @@ TEST_F(isolation_map, same_view)
 	/* Without a first look: the start value, or what it counted itself. */
 	for (int i = 0; scene->late && !scene->watched[0].evtsel &&
 	     i < self->stage->n; i++)
-		EXPECT_EQ(self->stage->start, self->stage->view[1].after[i]);
+		if (!of_perf(scene, self->stage, self->stage->index[i]))
+			EXPECT_EQ(self->stage->start,
+				  self->stage->view[1].after[i]);
 }
 
 /*
@@ -356,7 +358,8 @@ static int watch_storm(const struct stage *stage, struct storm *storm, int cpu)
 			raw = vpmc_rdpmc(stage->index[i]);
 			if (faulted)
 				storm->refused = 1;
-			else if (raw != stage->start)
+			else if (raw != stage->start &&
+				 (!stage->beside || chosen(same, stage->index[i])))
 				return i;
 		}
 		storm->looks++;

@@ -8,12 +8,19 @@
  * watcher sees must be the same both times, to the last bit. A watcher whose own
  * set does not count must see even less: what it saw before, or the start value.
  *
+ * Where sets share the PMU with perf, perf counts both players at the same time:
+ * each CPU, and each thread of the test. Sets then use only counters that they may
+ * have. The views of only those counters are compared that are vpmc's at the last
+ * look, because RDPMC shows what perf counts in its own ones. See "Sharing the PMU"
+ * in Documentation/admin-guide/vpmc.rst.
+ *
  * Copyright (C) 2026 vpmc developers
  */
 #ifndef ISOLATION_H
 #define ISOLATION_H
 
 #include "disturb.h"
+#include "perf.h"
 #include "rdpmc.h"
 
 #define RAW_MAX		64
@@ -29,10 +36,12 @@
 struct view {
 	uint64_t before[RAW_MAX];
 	uint64_t after[RAW_MAX];
+	uint64_t vpmc;			/* counters that are not perf's */
 };
 
 /* Shared memory of all processes of a test. */
 struct stage {
+	bool beside;			/* perf counts, too */
 	unsigned int n;			/* indices that RDPMC accepts */
 	uint32_t index[RAW_MAX];
 	uint64_t start;			/* a counter that never moved */
@@ -42,9 +51,40 @@ struct stage {
 	long early[2];			/* those of them before the players meet */
 };
 
+/* A counter in the masks of INFO. */
+static inline uint64_t counter_bit(uint32_t index)
+{
+	return index & VPMC_RDPMC_FIXED ?
+	       1ULL << 32 << (index & ~VPMC_RDPMC_FIXED) : 1ULL << index;
+}
+
+/* INFO tells them when the program starts. */
+static inline bool sets_may_have(uint32_t index)
+{
+	return counter_bit(index) &
+	       (machine.gp_mask | (uint64_t)machine.fixed_mask << 32);
+}
+
+/* Returns one that a set may have. */
+static inline uint32_t first_counter(void)
+{
+	return __builtin_ctzll(machine.gp_mask ?: 1);
+}
+
+/* Returns the counters that are not perf's, or 0. */
+static inline uint64_t vpmc_counters(void)
+{
+	int fd = open(THREAD_FILE, O_RDONLY);
+	struct vpmc_info info;
+	int err = vpmc_info(fd, &info);
+
+	close(fd);
+	return err ? 0 : info.own_mask | info.borrowed_mask;
+}
+
 /*
- * Removes the counters that this PMU does not have. The result is in static
- * memory.
+ * Removes the counters that this PMU does not have, or that perf keeps. The
+ * result is in static memory.
  */
 static inline const struct choice *available(const struct stage *stage,
 					     const struct choice *choice)
@@ -55,7 +95,8 @@ static inline const struct choice *available(const struct stage *stage,
 
 	for (; choice->evtsel; choice++)
 		for (i = 0; i < stage->n; i++)
-			if (stage->index[i] == choice->index)
+			if (stage->index[i] == choice->index &&
+			    sets_may_have(choice->index))
 				*to++ = *choice;
 	to->evtsel = 0;
 	return there;
@@ -209,6 +250,7 @@ static inline int look(struct player *p)
 	if (s->back && s->back(p))
 		return 21;
 	read_raw(p->stage, p->view->after);
+	p->view->vpmc = vpmc_counters();
 	return s->alone || p->stage->ran >= p->turns ? 0 : 24;
 }
 
@@ -406,11 +448,12 @@ static inline void probe(struct stage *stage)
 /* Runs in a child, because the set that is needed for probing stays with it. */
 static inline int probe_and_exit(struct stage *stage)
 {
+	const struct choice one[] = { { EV_INSNS, first_counter() }, {} };
 	struct vpmc_info info;
 	unsigned int writable;
 	struct set set;
 
-	if (set_open(&set, (struct choice[]){ { EV_INSNS, 0 }, {} }) ||
+	if (set_open(&set, one) ||
 	    vpmc_info(set.fd, &info))
 		return 1;
 	writable = info.features & VPMC_FEATURE_FULL_WIDTH || info.width < 32 ?
@@ -418,6 +461,31 @@ static inline int probe_and_exit(struct stage *stage)
 	stage->start = (1ULL << info.width) - (1ULL << (writable - 1));
 	probe(stage);
 	return stage->n ? 0 : 2;
+}
+
+/* Counts user mode with perf: a CPU, or this thread and its descendants. */
+static inline int count_beside(int cpu, uint64_t config)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = config | perf_pmu_here(),
+		.inherit = cpu < 0,
+		.exclude_kernel = 1,
+	};
+
+	return syscall(SYS_perf_event_open, &attr, cpu < 0 ? 0 : -1, cpu, -1, 0);
+}
+
+/* perf's events stay until the test ends. */
+static inline bool perf_counts_beside(void)
+{
+	int cpu;
+
+	for (cpu = 0; cpu < sysconf(_SC_NPROCESSORS_ONLN); cpu++)
+		if (count_beside(cpu, PERF_COUNT_HW_BRANCH_INSTRUCTIONS) < 0)
+			return false;
+	return count_beside(-1, PERF_COUNT_HW_INSTRUCTIONS) >= 0;
 }
 
 /* @file is -1 for memory, or a file that other programs map, too. */
@@ -433,7 +501,40 @@ static inline struct stage *open_stage(int file)
 	pid = fork();
 	if (!pid)
 		_exit(probe_and_exit(stage));
-	return child_status(pid) ? NULL : stage;
+	if (child_status(pid))
+		return NULL;
+	stage->beside = perf_keeps_counters();
+	return stage->beside && !perf_counts_beside() ? NULL : stage;
+}
+
+static inline bool chosen(const struct choice *choice, uint32_t index)
+{
+	for (; choice->evtsel; choice++)
+		if (choice->index == index)
+			return sets_may_have(index);
+	return false;
+}
+
+/* Was this a counter of perf's at the last look? */
+static inline bool was_of_perf(const struct stage *stage,
+			       const struct view *view, uint32_t index)
+{
+	return stage->beside && !(view->vpmc & counter_bit(index));
+}
+
+/*
+ * The same for both plays. After a revocation perf has all counters, and those of
+ * the watcher's set read zero.
+ */
+static inline bool of_perf(const struct scene *scene, const struct stage *stage,
+			   uint32_t index)
+{
+	const struct view *view = stage->view;
+
+	if (!stage->beside || (view[0].vpmc & view[1].vpmc))
+		return was_of_perf(stage, &view[0], index) ||
+		       was_of_perf(stage, &view[1], index);
+	return !chosen(scene->watched, index);
 }
 
 /*
@@ -457,6 +558,8 @@ static inline void compare_views(struct __test_metadata *_metadata,
 	unsigned int i;
 
 	for (i = 0; i < stage->n; i++) {
+		if (of_perf(scene, stage, stage->index[i]))
+			continue;
 		EXPECT_TRUE(same_view(scene, a->before[i], b->before[i])) {
 			TH_LOG("RDPMC %#x before the victim ran: %#llx, %#llx",
 			       stage->index[i],

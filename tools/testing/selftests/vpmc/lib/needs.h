@@ -157,7 +157,7 @@ static inline const char *pmu_lacks(void)
 }
 
 /* Does perf keep some of the counters that tests name? */
-static inline bool counters_are_shared(void)
+static inline bool perf_keeps_counters(void)
 {
 	char text[32] = "";
 	int fd = open("/proc/sys/kernel/vpmc_counters", O_RDONLY);
@@ -167,8 +167,7 @@ static inline bool counters_are_shared(void)
 	if (read(fd, text, sizeof(text) - 1) < 0)
 		text[0] = 0;
 	close(fd);
-	return !exact_machine() && strncmp(text, "all", 3) &&
-	       strncmp(text, "yield", 5);
+	return strncmp(text, "all", 3) && strncmp(text, "yield", 5);
 }
 
 /* Returns the first thing that the machine lacks, or NULL. */
@@ -178,7 +177,8 @@ static inline const char *machine_lacks(const struct need *need)
 		return "CONFIG_VPMC=y";
 	if ((need->what & COUNTER & ~VPMC) && pmu_lacks())
 		return pmu_lacks();
-	if ((need->what & PMU & ~COUNTER) && counters_are_shared())
+	if ((need->what & PMU & ~COUNTER) && !exact_machine() &&
+	    perf_keeps_counters())
 		return "all counters: sysctl kernel.vpmc_counters=all";
 	if ((need->what & STEADY & ~VPMC) && !exact_machine())
 		return "the exact machine of tools/testing/pmu-emulator";
