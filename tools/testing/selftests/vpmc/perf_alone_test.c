@@ -47,11 +47,6 @@ static int measure(int fd, long n)
 			    code_loop, n, 0);
 }
 
-static struct code_count measured(long n)
-{
-	return code_add(CODE_MEASURE, CODE_LOOP(n));
-}
-
 TEST(three_events)
 {
 	const struct code_count want = measured(TURNS);

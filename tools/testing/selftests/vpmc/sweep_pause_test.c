@@ -116,15 +116,6 @@ static int perf_leaves(struct sweep *s)
 	return s->perf < 0 ? 0 : perf_end(&s->perf, s->fd);
 }
 
-/*
- * perf reserves the PMU's registers, and then says that it has an event. In between
- * nobody knows who has reserved them.
- */
-static bool is_perf(uint32_t reason)
-{
-	return reason == VPMC_REASON_PMU_PERF;
-}
-
 /* perf counts, and this thread's set does not. */
 static int wrong_beside_perf(struct sweep *s)
 {
@@ -150,7 +141,7 @@ static int wrong_if_perf_comes(void *arg, unsigned long k)
 	wrong += s->perf >= 0 && wrong_beside_perf(s);
 	wrong += counted < 0 || counted != part_of(set);
 	wrong += err && (err != -EBUSY || !s->disturbed || counted ||
-			 !is_perf(set->control.reason));
+			 set->control.reason != VPMC_REASON_PMU_PERF);
 	wrong += !s->disturbed && counted != 1;
 	if (wrong)
 		fprintf(stderr, "# CONTROL %d (reason %u), %d counted, %d\n", err,
@@ -202,7 +193,8 @@ static int wrong_if_perf_comes_to_the_only_set(void *arg, unsigned long k)
 	reason = s->set.control.reason;
 	wrong += set_program(&s->set, none) != 0;
 	sweep_disarm(s);
-	wrong += err && (err != -EBUSY || !s->disturbed || !is_perf(reason));
+	wrong += err && (err != -EBUSY || !s->disturbed ||
+			 reason != VPMC_REASON_PMU_PERF);
 	data->refused += err != 0;
 	data->counted += !err;
 	if (s->perf >= 0)
