@@ -271,16 +271,6 @@ TEST_F(shared, limit)
 	EXPECT_EQ(0, set_open(&self->set, all_but_one));
 }
 
-static int alive(const int *fd, int n)
-{
-	__u64 count[2];
-
-	while (n--)
-		if (read(fd[n], count, sizeof(count)) != sizeof(count))
-			return 0;
-	return 1;
-}
-
 /* Pinned events move. If they cannot, nothing is lent and they continue. */
 TEST_F(shared, pinned_events_need_them)
 {
@@ -323,93 +313,6 @@ TEST_F(shared, cpus_refused)
 	EXPECT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
 	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
 	close(fd);
-}
-
-/* Calls of functions on a CPU, by interrupt. */
-static long calls(int cpu)
-{
-	FILE *file = fopen("/proc/interrupts", "r");
-	char line[1024], *at = NULL;
-	long n = -1;
-
-	while (file && !at && fgets(line, sizeof(line), file))
-		at = strstr(line, "CAL:");
-	if (file)
-		fclose(file);
-	for (at += 4; at && cpu >= 0; cpu--)
-		n = strtol(at, &at, 10);
-	return n;
-}
-
-/* Programs, without a page: its permission may interrupt CPUs, too. */
-static int borrow(struct set *set)
-{
-	set->page = MAP_FAILED;
-	set->fd = vpmc_open();
-	return set->fd < 0 ? set->fd : set_program(set, branches);
-}
-
-/* How often is CPU 1 interrupted when a set is programmed, and dropped? */
-static int borrow_and_look(struct set *set, long *borrowed, long *dropped)
-{
-	long before = calls(1);
-
-	if (borrow(set))
-		return -1;
-	*borrowed = calls(1) - before;
-	if (set_program(set, branches) || set_program(set, branches))
-		return -1;
-	before = calls(1);
-	set_close(set);
-	*dropped = calls(1) - before;
-	return 0;
-}
-
-/* Borrowing interrupts the CPUs that perf uses, once each. */
-TEST_F(shared, interrupts)
-{
-	long borrowed, dropped;
-	int i;
-
-	/* The machine's first loan may interrupt all. */
-	ASSERT_EQ(0, borrow_and_look(&self->set, &borrowed, &dropped));
-	for (i = 0; i < 10; i++) {
-		/* perf has its counters back. */
-		usleep(300000);
-		ASSERT_EQ(0, borrow_and_look(&self->set, &borrowed, &dropped));
-		EXPECT_EQ(0, borrowed);
-		EXPECT_EQ(0, dropped);
-	}
-	ASSERT_EQ(0, open_branches(self->perf, 1, 1));
-	for (i = 0; i < 10; i++) {
-		usleep(300000);
-		ASSERT_EQ(0, borrow_and_look(&self->set, &borrowed, &dropped));
-		EXPECT_EQ(1, borrowed);
-		EXPECT_EQ(0, dropped);
-	}
-}
-
-/* A borrower that comes and goes reschedules perf some times per second. */
-TEST_F(shared, rate)
-{
-	struct timespec from, to;
-	long before, tenths;
-	int i;
-
-	ASSERT_EQ(0, open_branches(self->perf, 1, 1));
-	ASSERT_EQ(0, borrow(&self->set));
-	set_close(&self->set);
-	before = calls(1);
-	clock_gettime(CLOCK_MONOTONIC, &from);
-	for (i = 0; i < 1000; i++) {
-		ASSERT_EQ(0, borrow(&self->set));
-		set_close(&self->set);
-	}
-	clock_gettime(CLOCK_MONOTONIC, &to);
-	tenths = (to.tv_sec - from.tv_sec) * 10 +
-		 (to.tv_nsec - from.tv_nsec) / 50000000;
-	EXPECT_GE(2 * (tenths + 2), calls(1) - before);
-	EXPECT_EQ(1, alive(self->perf, 1));
 }
 
 /*
@@ -456,11 +359,6 @@ TEST_F(shared, cpu_comes)
 	EXPECT_LT(0, group_counts(self->perf, ALL_GP));
 }
 
-NEEDS(
-	/* How soon a counter is borrowed, and how often in a time. */
-	{ "shared.interrupts", EXACT | DISTURBS | ROOT },
-	{ "shared.rate", EXACT | DISTURBS | ROOT },
-	{ "*", TRUE_COUNTS | DISTURBS | ROOT },
-);
+NEEDS({ "*", TRUE_COUNTS | DISTURBS | ROOT },);
 
 TEST_HARNESS_MAIN

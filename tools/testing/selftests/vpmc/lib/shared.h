@@ -94,6 +94,16 @@ static inline long group_counts(const int *fd, int n)
 	return all < 0 || (all && all < 10000) ? -1 : all;
 }
 
+static inline int alive(const int *fd, int n)
+{
+	__u64 count[2];
+
+	while (n--)
+		if (read(fd[n], count, sizeof(count)) != sizeof(count))
+			return 0;
+	return 1;
+}
+
 static inline void perf_close_all(int *fd)
 {
 	int i;
