@@ -237,17 +237,6 @@ TEST_F(family, but_not_what_is_programmed_anew)
 /* Closed while a member forks: none is left that counts. */
 #define FORKERS	3
 
-static void fork_for_ever(void)
-{
-	if (pin(1))
-		_exit(1);
-	for (;;)
-		if (!fork())
-			_exit(0);
-		else
-			wait(NULL);
-}
-
 TEST(closed_while_members_fork)
 {
 	struct child root;
@@ -259,7 +248,7 @@ TEST(closed_while_members_fork)
 			child_wait(&root);
 			for (i = 0; i < FORKERS; i++)
 				if (!fork())
-					fork_for_ever();
+					fork_all_the_time();
 			child_send(&root);
 			child_wait(&root);
 			kill(0, SIGKILL);

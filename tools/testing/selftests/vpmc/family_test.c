@@ -271,18 +271,6 @@ static uint64_t everything(int fd)
 	return family_read(fd, LIVING | FINISHED, &read) ? ~0ULL : read.sum[0];
 }
 
-/* Forks all the time: a parent that was not visited yet has children. */
-static void fork_for_ever(void)
-{
-	if (pin(1))
-		_exit(1);
-	for (;;)
-		if (!fork())
-			_exit(0);
-		else
-			wait(NULL);
-}
-
 #define FORKERS	3
 
 TEST(born_meanwhile)
@@ -297,7 +285,7 @@ TEST(born_meanwhile)
 	for (i = 0; i < FORKERS; i++) {
 		pid[i] = fork();
 		if (!pid[i])
-			fork_for_ever();
+			fork_all_the_time();
 	}
 	for (turn = 0; turn < test_times(300); turn++) {
 		ASSERT_EQ(0, vpmc_ioctl(root.fd, VPMC_IOC_START_ALL, 0));

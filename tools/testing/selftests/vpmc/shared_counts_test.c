@@ -12,17 +12,7 @@
 /* An event on any counter, and an overflow after each period: 0 or -errno. */
 static int open_for_each(struct set *set, uint64_t evtsel, uint64_t period)
 {
-	struct vpmc_control *control = &set->control;
-
-	if (set_rate(INT_MAX))
-		return -EPERM;
-	set->fd = vpmc_open();
-	if (set->fd < 0)
-		return set->fd;
-	set->page = vpmc_map(set->fd);
-	control_init(control, VPMC_CONTROL_STOPPED | VPMC_CONTROL_REARM);
-	control_add_period(control, evtsel, VPMC_ANY, period);
-	return set->page == MAP_FAILED ? -ENOMEM : set_control(set);
+	return open_rearmed(set, evtsel, VPMC_ANY, period) ?: set_control(set);
 }
 
 static int open_each_1000(struct set *set)

@@ -93,23 +93,32 @@ static inline int both_count(struct set *set, const int *perf, long n)
 }
 
 /*
- * Attach, map and program. The set restarts itself after each @period
- * instructions.
+ * Attach and map a set that restarts itself after each @period events. It is not
+ * programmed yet.
  */
-static inline int open_for_overflows(struct set *set, uint64_t period)
+static inline int open_rearmed(struct set *set, uint64_t evtsel, uint32_t index,
+			       uint64_t period)
 {
-	struct vpmc_control *control = &set->control;
-
 	if (set_rate(INT_MAX))
 		return -EPERM;
 	set->fd = vpmc_open();
 	if (set->fd < 0)
 		return set->fd;
 	set->page = vpmc_map(set->fd);
-	control_init(control, VPMC_CONTROL_STOPPED | VPMC_CONTROL_REARM);
-	control_add_period(control, EV_INSNS, index_here(FIXED(0), 0), period);
-	control_choose(control, EV_BRANCHES, 2);
-	return set->page == MAP_FAILED ? -ENOMEM : set_control(set);
+	control_init(&set->control, VPMC_CONTROL_STOPPED | VPMC_CONTROL_REARM);
+	control_add_period(&set->control, evtsel, index, period);
+	return set->page == MAP_FAILED ? -ENOMEM : 0;
+}
+
+/* An overflow after each @period instructions, and branches without overflows. */
+static inline int open_for_overflows(struct set *set, uint64_t period)
+{
+	int err = open_rearmed(set, EV_INSNS, index_here(FIXED(0), 0), period);
+
+	if (err)
+		return err;
+	control_choose(&set->control, EV_BRANCHES, 2);
+	return set_control(set);
 }
 
 /*

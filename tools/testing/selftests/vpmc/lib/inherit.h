@@ -140,4 +140,16 @@ static inline int child_end(struct child *c)
 	return child_status(c->pid);
 }
 
+/* On CPU 1, until it is killed. A parent that was not visited yet has children. */
+static inline void fork_all_the_time(void)
+{
+	if (pin(1))
+		_exit(1);
+	for (;;)
+		if (!fork())
+			_exit(0);
+		else
+			wait(NULL);
+}
+
 #endif /* INHERIT_H */
