@@ -141,13 +141,16 @@ run_logged() {
 	return 1
 }
 
-# use_ccache: calls compilers through ccache, and keeps the user's limits for it
+# use_ccache: calls compilers through ccache, and keeps the user's limits for it. In depend
+# mode ccache does not run the preprocessor first, which saves a fifth of a build from
+# nothing. In return a changed header compiles again all that include it.
 use_ccache() {
 	need ccache
 	PATH=/usr/lib/ccache:$PATH
 	CCACHE_DIR=${CCACHE_DIR:-$cache/ccache}
 	CCACHE_COMPILERCHECK=content
-	export PATH CCACHE_DIR CCACHE_COMPILERCHECK
+	CCACHE_DEPEND=1
+	export PATH CCACHE_DIR CCACHE_COMPILERCHECK CCACHE_DEPEND
 }
 
 # jobs: prints the number of CPUs unless VPMC_JOBS is set

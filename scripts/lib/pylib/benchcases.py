@@ -5,6 +5,8 @@ The budgets are those of the design, for the numbers of counters that the emulat
 processors can have. Between two given numbers they are interpolated linearly.
 """
 
+import os
+
 from . import disassembly
 
 FIGURES = ("rdpmc", "rdtsc", "wrmsr", "rdmsr", "cr4", "faults", "syscalls", "interrupts")
@@ -209,22 +211,27 @@ class Cases:
         """What threads without counters pay for vpmc and for other threads' counters"""
         for pair in ("same-mm", "other-mm"):
             case = "unmonitored-" + pair
-            base = self.raw["off"][case, 0, "nothing"]
-            for guest, situation in (("nothing", "nothing"), ("elsewhere", "elsewhere"),
-                                     ("borrowed", "borrowed"), ("counting", "cpus")):
+            situations = [("nothing", "nothing"), ("elsewhere", "elsewhere"), ("borrowed", "borrowed"), ("counting", "cpus")]
+            # without the kernel that has no vpmc, that of one where nobody counts
+            base = self.raw["off" if "off" in self.raw else "nothing"][case, 0, "nothing"]
+            for guest, situation in situations if "off" in self.raw else situations[1:]:
                 figures = less(self.raw[guest][case, 0, situation], base)
                 yield row(f"{case}-{situation}", 0, "vpmc", figures, {"instructions": 0})
-        differ = disassembly.difference(kernels["on"], kernels["off"], "__switch_to")
-        yield row("unmonitored-disassembly", 0, "vpmc", {**NOTHING, "instructions": differ}, {"instructions": 0})
+        if "off" in self.raw:
+            on, off = (os.path.join(os.path.dirname(kernels[k]), "vmlinux") for k in ("on", "off"))
+            differ = disassembly.difference(on, off, "__switch_to")
+            yield row("unmonitored-disassembly", 0, "vpmc", {**NOTHING, "instructions": differ}, {"instructions": 0})
         yield from self.plain("hooks", ["fork-exit-hooks"])
 
     def beside(self):
         """Counters that perf lends: what that costs perf, and us"""
-        raw, off = self.raw["beside"], self.raw["beside-off"]
+        raw = self.raw["beside"]
         alone, lent = (raw["beside-perf-switch", 1, who] for who in ("alone", "lent"))
         # six instructions, and no write of an MSR
         budget = {"instructions": 6, "wrmsr": 0}
-        yield row("perf-switch-idle", 1, "perf", less(alone, off["beside-perf-switch", 1, "alone"], 2), budget)
+        if "beside-off" in self.raw:
+            off = self.raw["beside-off"]["beside-perf-switch", 1, "alone"]
+            yield row("perf-switch-idle", 1, "perf", less(alone, off, 2), budget)
         yield row("perf-switch-lent", 1, "perf", less(lent, alone, 2), budget)
         # a load and an OR for each of two writes
         more = less(raw["beside-switch", 1, "shared"], raw["beside-switch", 1, "all"], 2)
@@ -287,7 +294,7 @@ class Cases:
         yield from self.plain("reads", READS)
         yield from self.library()
         yield from self.switches()
-        if "off" in self.raw:
+        if "nothing" in self.raw:
             yield from self.unmonitored(kernels)
         if "beside" in self.raw:
             yield from self.beside()

@@ -69,7 +69,8 @@ OF_PAPI = ("perfctr", "papi")
 
 
 def papi(top):
-    """Returns the directories of PAPI's source and of PAPI with vpmc's component, or None     if there is no source."""
+    """Returns the directories of PAPI's source and of PAPI with vpmc's component, or None if there
+    is no source."""
     run = subprocess.run([os.path.join(top, "scripts/lib/papi-source"), "--perfctr"], stdin=subprocess.DEVNULL,
                          stdout=subprocess.PIPE, text=True, check=False)
     if run.returncode:
@@ -129,8 +130,8 @@ def run(top, name, cpu, kernels, before):
 
 
 # Guests for --quick: everything that has a budget, without perf_event
-QUICK = {"skylake": ("reads", "library", "switches", "calls", "nothing", "elsewhere", "borrowed", "counting", "off",
-                     "beside", "beside-off", "hooks", "cpus")}
+QUICK = {"skylake": ("reads", "library", "switches", "calls", "nothing", "elsewhere", "borrowed", "counting",
+                     "beside", "hooks", "cpus")}
 # The other guests do not depend on the backend.
 BACKEND = ("reads", "library", "switches", "calls")
 ALL = {"skylake": tuple(GUESTS), "amd": BACKEND, "amd-v2": BACKEND, "nehalem": BACKEND, "hybrid": BACKEND,

@@ -96,7 +96,8 @@ def _insert(text, mutants):
 
 
 def all_in_one(mutants, read):
-    """Returns ({file: text with the faults}, {number: mutant}, {mutant: why it is left out})     for {number: mutant}. read(FILE) returns the text in the tree."""
+    """Returns ({file: text with the faults}, {number: mutant}, {mutant: why it is left out}) for
+    {number: mutant}. read(FILE) returns the text in the tree."""
     files, alone = {}, {}
     for number, mutant in mutants.items():
         try:
@@ -111,7 +112,8 @@ def all_in_one(mutants, read):
 
 
 def not_compiled(log):
-    """Returns the numbers of the mutants that the compiler refuses. Its quotes depend on the     language."""
+    """Returns the numbers of the mutants that the compiler refuses. Its quotes depend on the
+    language."""
     found, number = set(), None
     for line in log.splitlines():
         match = re.search(r": In function ['‘]\w+?(?:_mutant_(\d+))?['’]", line)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Compares a function of two kernels instruction by instruction, on the path without
+"""Compares a function of two object files instruction by instruction, on the path without
 unlikely work. Also finds the instructions with which fork and exit look for counters."""
 
 import os
@@ -16,7 +16,8 @@ def instructions(vmlinux, function):
 
 
 def straight(code):
-    """Returns mnemonics and operands up to the first RET. Leaves out what another layout of     code and data changes: addresses, displacements and constants."""
+    """Returns mnemonics and operands up to the first RET. Leaves out what another layout of code
+    and data changes: addresses, displacements and constants."""
     path = []
     for _, text in code:
         text = re.sub(r"\s*[<#].*", "", text)
@@ -28,9 +29,10 @@ def straight(code):
     return path
 
 
-def difference(kernel, other, function):
-    """Returns how many instructions differ between the paths or are in only one of them."""
-    a, b = (straight(instructions(os.path.join(os.path.dirname(k), "vmlinux"), function)) for k in (kernel, other))
+def difference(code, other, function):
+    """Returns how many instructions differ between the paths of two object files or are in only one
+    of them, or -1 if one has no such function."""
+    a, b = (straight(instructions(path, function)) for path in (code, other))
     if not a or not b:
         return -1
     return abs(len(a) - len(b)) + sum(x != y for x, y in zip(a, b))
@@ -49,7 +51,8 @@ def vpmc_offset(code):
 
 
 def hook(code, i):
-    """Yields the indices of one hook. It begins with an access to the pointer and ends with     the branch."""
+    """Yields the indices of one hook. It begins with an access to the pointer and ends with the
+    branch."""
     yield i
     text = code[i][1]
     if re.match(r"movq +\$", text):
@@ -64,7 +67,8 @@ def hook(code, i):
 
 
 def hooks(kernel):
-    """Returns [(low, high)], the addresses of the instructions that fork and exit execute     for threads without counters."""
+    """Returns [(low, high)], the addresses of the instructions that fork and exit execute for
+    threads without counters."""
     vmlinux = os.path.join(os.path.dirname(kernel), "vmlinux")
     functions = {name: instructions(vmlinux, name) for name in ("copy_process", "do_exit")}
     offset = vpmc_offset(functions["do_exit"])

@@ -16,7 +16,8 @@ TICK = os.sysconf("SC_CLK_TCK")
 
 
 class Slot:
-    """One of the places for guests that several suites share. The directory VPMC_SLOTS has a     file for each place. A guest locks one of them."""
+    """One of the places for guests that several suites share. The directory VPMC_SLOTS has a file
+    for each place. A guest locks one of them."""
 
     def __init__(self):
         self.fd = None

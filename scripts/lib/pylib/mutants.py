@@ -140,7 +140,9 @@ def _check_test(m, guests, program):
 
 
 def check(mutants, read, guests, program):
-    """Checks that each mutant matches exactly once in what read(FILE) returns, and names a     test of a program that its guest runs. guests: {name: (configuration of the kernel,     arguments of scripts/vm, command)}; program(NAME) returns the source."""
+    """Checks that each mutant matches exactly once in what read(FILE) returns, and names a test of
+    a program that its guest runs. guests: {name: (configuration of the kernel, arguments of
+    scripts/vm, command)}; program(NAME) returns the source."""
     bad = []
     for m in mutants:
         try:

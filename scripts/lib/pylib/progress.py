@@ -20,7 +20,8 @@ def beat():
 
 
 def run(log, *command, stall=STALL):
-    """Returns (status, lines) of a command. Its output also goes to the file LOG. It gets     a session, so that an interruption reaches everything that it started."""
+    """Returns (status, lines) of a command. Its output also goes to the file LOG. It gets a
+    session, so that an interruption reaches everything that it started."""
     with open(log, "wb") as f:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=f, stderr=f, start_new_session=True)
     size, since = 0, time.monotonic()

@@ -16,8 +16,8 @@ os.environ["VPMC_APPEND"] = "sysctl.kernel.vpmc_counters=all"
 # Runs in the patched tree, which is locked meanwhile. Guests of another suite may be
 # reading the programs, so unchanged ones are not replaced.
 MAKE = """
-make O="$1" ARCH=x86 headers &&
-make -C tools/testing/selftests TARGETS=vpmc O="$1" ARCH=x86 \
+make -j "$3" O="$1" ARCH=x86 headers &&
+make -j "$3" -C tools/testing/selftests TARGETS=vpmc O="$1" ARCH=x86 \
 	INSTALL_PATH="$2.new" FORCE_TARGETS=1 install &&
 rsync -a --checksum --delete "$2.new/" "$2/" &&
 rm -rf "$2.new"
@@ -25,7 +25,8 @@ rm -rf "$2.new"
 
 
 def installed(top):
-    """Returns where build() installs. 32-bit programs (VPMC_32BIT=1) and all others have     separate directories."""
+    """Returns where build() installs. 32-bit programs (VPMC_32BIT=1) and all others have separate
+    directories."""
     return os.path.join(top, "build", "selftests-32" if os.environ.get("VPMC_32BIT") == "1" else "selftests")
 
 
@@ -41,7 +42,8 @@ def build(top, cache):
     os.makedirs(obj, exist_ok=True)
     os.makedirs(log, exist_ok=True)
     return progress.run(os.path.join(log, "selftests-build.log"), os.path.join(top, "scripts/lib/prepare-tree"),
-                        "--", "sh", "-c", MAKE, "sh", obj, installed(top))
+                        "--", "sh", "-c", MAKE, "sh", obj, installed(top),
+                        os.environ.get("VPMC_JOBS") or str(os.cpu_count()))
 
 
 def directory(top):
@@ -73,7 +75,8 @@ def others(top):
 
 
 def guests(top, name="guests"):
-    """Yields (name, arguments of scripts/vm, shell command) of each guest of a list, or     nothing if there is no such list."""
+    """Yields (name, arguments of scripts/vm, shell command) of each guest of a list, or nothing if
+    there is no such list."""
     for guest, args, command in _lines(top, name):
         if "$others" in command:
             command = command.replace("$others", " ".join(program.removesuffix("_test") for program in others(top)))
@@ -110,7 +113,8 @@ def only(command, wanted):
 
 
 def guests_of(top, wanted, names):
-    """Yields the same as guests(), but only for wanted programs. Each is with the first guest     that runs it."""
+    """Yields the same as guests(), but only for wanted programs. Each is with the first guest that
+    runs it."""
     left = list(wanted)
     for guest, args, command in (guest for name in names for guest in guests(top, name)):
         here = [program for program in left if program in runs(command)]
