@@ -143,7 +143,7 @@ run_logged() {
 
 # use_ccache: calls compilers through ccache, and keeps the user's limits for it. In depend
 # mode ccache does not run the preprocessor first, which saves a fifth of a build from
-# nothing. In return a changed header compiles again all that include it.
+# nothing. In return, if a header changes, all files that include it are compiled again.
 use_ccache() {
 	need ccache
 	PATH=/usr/lib/ccache:$PATH

@@ -52,7 +52,7 @@ find_download() {
 }
 
 # fetch VARIABLE SUITE APT-ARGUMENTS...: puts whole files into $downloads, or none.
-# Errors name VARIABLE as the way to another source.
+# Error messages say that VARIABLE can name another source.
 fetch() {
 	debian_other=$1 _of=$2
 	shift 2

@@ -93,8 +93,8 @@ patch_list() {
 }
 
 # named_from KEY PATCH: prints "NUMBER NAME" for each test program (KEY is "Tests") or
-# guest ("Guests") that its text names. It passes from patch NUMBER on. That is this
-# patch, or the one of "(from NUMBER)" after the names.
+# guest ("Guests") that its text names. The program or guest passes from patch
+# NUMBER on. That is this patch, or the one of "(from NUMBER)" after the names.
 named_from() {
 	sed -n "/^---\$/q; s/^$1: //p" "$2" | awk -v own="$(basename "$2" | cut -c1-4)" '{
 		from = own

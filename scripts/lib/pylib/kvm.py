@@ -17,8 +17,8 @@ def plain_qemu():
 
 
 def problem(cpu):
-    """Why KVM is of no use here, or None. A virtual CPU is made and does not run: where
-    this machine is a virtual one itself, that may fail already."""
+    """Returns why KVM cannot be used here, or None. Tries to make a virtual CPU, which does
+    not run. If this machine is virtual itself, even that may fail."""
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return "/dev/kvm cannot be opened"
     try:

@@ -52,7 +52,7 @@ FIXTURE_VARIANT(access)
 	uid_t caller, owner;
 	uint64_t caps;
 	bool private;		/* the owner may not be debugged */
-	bool user_namespace;	/* the caller has one of its own, and all there */
+	bool user_namespace;	/* the caller has its own, with all capabilities */
 	int err;
 };
 

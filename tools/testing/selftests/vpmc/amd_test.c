@@ -112,7 +112,7 @@ static void reserved_bits(struct __test_metadata *_metadata, int fd,
 {
 	unsigned int bit;
 
-	/* The kernel's own are ignored, and the modes have their own test. */
+	/* The kernel ignores the bits that it sets. Another test has the modes. */
 	allowed |= USR | 1 << 17 | 1 << 20 | 1 << 22;
 	for (bit = 0; bit < 64; bit++) {
 		bool ok = allowed & 1ULL << bit;

@@ -284,7 +284,7 @@ TEST_F(beside, event_stops_while_we_write)
 	ASSERT_EQ(0, close(event));
 }
 
-/* An event that would be on one of ours if it could: placed elsewhere, or waits. */
+/* Events of perf that would fit on our counters use other ones, or wait. */
 TEST_F(beside, perf_has_what_is_left)
 {
 	const struct code_count want = code_add(CODE_MEASURE, CODE_LOOP(10000));

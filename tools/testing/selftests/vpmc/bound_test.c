@@ -224,7 +224,7 @@ static int take_back(void)
 	return write_file(REVOKE_FILE, "1");
 }
 
-/* Another user's process, which counts, and ends on request. */
+/* A process outside of the family. On request it starts a set and ends. */
 static int stranger_pipe[2];
 static pid_t stranger_pid;
 

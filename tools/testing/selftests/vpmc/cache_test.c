@@ -44,7 +44,7 @@ FIXTURE_VARIANT_ADD(cache, lines_of_64)
 	.rows = LINES,
 };
 
-/* 8K/4/64+512K/8/128: a miss for two lines of L1. */
+/* 8K/4/64+512K/8/128: a miss of L2 loads two lines of L1. */
 FIXTURE_VARIANT_ADD(cache, lines_of_128)
 {
 	.rows = LINES / 2,

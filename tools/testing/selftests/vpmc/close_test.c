@@ -234,7 +234,7 @@ TEST_F(family, but_not_what_is_programmed_anew)
 	EXPECT_EQ(VPMC_HOLDER_VPMC, pmu_holder(self->watch));
 }
 
-/* Closed while a member forks: none is left that counts. */
+/* If the set is closed while members fork, no thread counts afterwards. */
 #define FORKERS	3
 
 TEST(closed_while_members_fork)

@@ -27,7 +27,7 @@ FIXTURE(enomem)
 	int failed;	/* calls so far that had no memory */
 };
 
-/* Also allocations that may sleep, and single pages; without a report. */
+/* Allocations that may sleep and single pages fail, too. Nothing is reported. */
 static const char * const settings[][2] = {
 	{ DEBUG "failslab/ignore-gfp-wait", "N" },
 	{ DEBUG "failslab/verbose", "0" },
@@ -300,8 +300,8 @@ TEST_F(enomem, mapping)
 }
 
 /*
- * The first ones of fork() are for the child's stack, and the kernel reports if
- * it has no memory for that.
+ * The first allocations of fork() are for the child's stack. The kernel reports
+ * it if one of these fails.
  */
 #define STACK_ALLOCATIONS	40
 

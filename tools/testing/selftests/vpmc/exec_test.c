@@ -296,7 +296,7 @@ TEST(watched_and_set_user_id)
 		if (poll(&end, 1, 10000) != 1 || end.revents != POLLHUP ||
 		    vpmc_read(end.fd, &read))
 			_exit(4);
-		/* What it did before is little, beside the image's loop. */
+		/* It executed little before, compared with the image's loop. */
 		if (read.state != VPMC_STATE_UNLINKED || !read.sum[0] ||
 		    read.sum[0] > 10000)
 			_exit(5);
@@ -313,7 +313,10 @@ TEST(watched_and_set_user_id)
 	EXPECT_EQ(0, child_status(pid));
 }
 
-/* Attaches all the time while the other one becomes root's: it goes after once. */
+/*
+ * Attaches again and again until the other process has become root's. That one
+ * begins when counters have been attached once.
+ */
 static int attach_until_refused(const struct starter *s, int *fds, int max)
 {
 	int n = 0, fd;

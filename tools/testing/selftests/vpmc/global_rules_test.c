@@ -162,7 +162,7 @@ TEST_F(cpus, revoked)
 	EXPECT_EQ(VPMC_CPU_ABSENT, self->cpu[1].state);
 }
 
-/* One descriptor has the counters; its end is theirs. */
+/* One descriptor has the counters. They end when it is closed. */
 TEST_F(cpus, descriptors)
 {
 	struct vpmc_global_control control;

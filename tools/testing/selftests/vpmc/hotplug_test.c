@@ -143,7 +143,10 @@ TEST_F(hotplug, running_on_it)
 	CPU_SET(0, &all);
 	CPU_SET(1, &all);
 	ASSERT_EQ(0, set_open(&self->set, mine));
-	/* The CPU may go when all is counted already, but not each time. */
+	/*
+	 * Sometimes the CPU goes offline only after all is counted. So this is
+	 * repeated until the thread has migrated.
+	 */
 	for (i = 0; i < 10 || (!read.migrations && i < 100); i++) {
 		pid_t pid;
 
@@ -196,8 +199,8 @@ TEST_F(hotplug, every_state)
 
 /*
  * The idle CPU goes with counters that a thread left running there, and comes
- * back before that thread does: what it remembers of the CPU is not true any
- * more.
+ * back before that thread does. What the thread remembers of the CPU is then out
+ * of date.
  */
 TEST_F(hotplug, back_before_its_thread)
 {

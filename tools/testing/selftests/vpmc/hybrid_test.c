@@ -185,7 +185,7 @@ TEST(lesser_at_boot)
 	close(fd);
 }
 
-/* How often the log says something. */
+/* Returns how often @what is in the kernel's log. */
 static int times_in_log(const char *what)
 {
 	const char *at = kernel_log();

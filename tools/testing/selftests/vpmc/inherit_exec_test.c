@@ -181,7 +181,7 @@ TEST(counts_the_kernel)
 
 		if (fd < 0 || setgid(USER) || setuid(USER))
 			_exit(100);
-		/* The descriptor from before. */
+		/* The descriptor that was opened before. */
 		if (vpmc_read(fd, &read))
 			_exit(103);
 		fd = vpmc_open();

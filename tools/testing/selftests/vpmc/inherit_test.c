@@ -283,7 +283,7 @@ TEST_F(family, time_is_added)
 	EXPECT_EQ(my_tid(), all.tid);
 }
 
-/* A child that moves: what its own page said at its end is what the root gets. */
+/* A child migrates. The root gets what the child's page said at its end. */
 static int migrate(void)
 {
 	struct set set;

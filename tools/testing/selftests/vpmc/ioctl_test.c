@@ -136,7 +136,7 @@ static void fill(char *buf, const struct shape *shape, uint32_t size)
 	memcpy(buf, &size, sizeof(size));
 }
 
-/* CONTROL with the flag NEW: EEXIST is its success here. */
+/* Returns what a request with good arguments returns. CONTROL has the flag NEW. */
 static int good(const struct shape *shape)
 {
 	switch (shape->nr) {

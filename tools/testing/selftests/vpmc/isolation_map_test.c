@@ -336,7 +336,7 @@ static void skip_rdpmc(int sig, siginfo_t *info, void *context)
 	faulted = 1;
 }
 
-/* Stands, and looks all the time; RAW_MAX when all was well. */
+/* Reads all the time with a stopped set. Returns RAW_MAX if all was well. */
 static int watch_storm(const struct stage *stage, struct storm *storm, int cpu)
 {
 	static const struct choice same[4] = SAME;

@@ -74,7 +74,7 @@ static void play_without(struct __test_metadata *_metadata,
 	compare_views(_metadata, scene, stage);
 }
 
-/* A process on CPU 1 that does it, while the watcher never leaves CPU 0. */
+/* A process on CPU 1 writes the sysctl. The watcher never leaves CPU 0. */
 static struct order {
 	volatile bool now, done;
 } *order;

@@ -219,8 +219,8 @@ SCENE(poller_victim_counts_the_kernel_watcher_stands, BY_POLLER,
 
 /*
  * After the worker the CPU is idle, with the watcher's address space still
- * loaded: neither is it loaded again for the watcher. The victim calls before its
- * loop, so that the worker is wanted when it sleeps.
+ * loaded. So it is not loaded again for the watcher either. The victim calls
+ * before its loop, so that the worker is wanted when it sleeps.
  */
 static int victim_that_calls_early(struct player *p)
 {

@@ -102,8 +102,8 @@ static void load_kernel(bool borrowed)
 		die(KERNEL);
 	initramfs = make_initramfs();
 	/*
-	 * What GLOBAL_CTRL was before the counters were taken. Borrowed ones leave
-	 * perf's part there, which is nothing: perf has no events.
+	 * What GLOBAL_CTRL was before the counters were taken. With borrowed
+	 * counters perf's bits stay in it. They are zero: perf has no events.
 	 */
 	for (cpu = 0; cpu < nr_cpus() && cpu < MAX_CPUS; cpu++)
 		sprintf(strchr(line, 0), " %#llx",

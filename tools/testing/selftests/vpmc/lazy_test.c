@@ -74,7 +74,7 @@ TEST(stranger_is_not_interrupted)
 	EXPECT_EQ(0, child_status(pid));
 }
 
-/* Where the set runs, and nowhere else; and until the last claim ends. */
+/* Only CPUs where a set has run are used, until the last claim ends. */
 TEST(taken_where_it_runs)
 {
 	struct set set = {}, other = {};

@@ -64,7 +64,7 @@ TEST(start_and_stop_twice)
 	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_STOP, 0));
 	ASSERT_EQ(0, vpmc_read(set.fd, &again));
 	EXPECT_EQ(0, memcmp(&read, &again, sizeof(read)));
-	/* With START before it, code_measure()'s own does nothing. */
+	/* The set still counts after the repeated calls. */
 	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_CLEAR, 0));
 	ASSERT_EQ(0, set_measure(&set, code_loop, 1000, 0));
 	EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(1000)));

@@ -169,7 +169,7 @@ static int refused_everything(void)
 	       control.bad_counter == 1 ? 0 : 5;
 }
 
-/* Nothing at all: whatever the sysctl says. */
+/* This domain may count nothing, whatever the sysctl says. */
 TEST(user_mode)
 {
 	pid_t pid;

@@ -82,7 +82,7 @@ TEST(sets_are_charged)
 		ASSERT_EQ(0, pthread_create(&thread[i], NULL, sleeper, &tid[i]));
 	pthread_barrier_wait(&started);
 
-	/* The first time there are entries of /proc, too. */
+	/* The first open() of each file also makes entries of /proc. */
 	ASSERT_LE(0, open_all(fd[0], O_RDONLY));
 	files = open_all(fd[1], O_RDONLY);
 	ASSERT_LE(0, files);

@@ -208,7 +208,7 @@ TEST_F(output, fresh)
 	set_close(&next);
 }
 
-/* read(2): text, zeros nowhere, and no more than it says. */
+/* read(2) returns text without zeros, and writes no more than it returns. */
 TEST_F(output, text)
 {
 	ssize_t n;

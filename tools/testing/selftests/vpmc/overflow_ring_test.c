@@ -157,7 +157,7 @@ TEST_F(overflow_ring, branches)
 	}
 }
 
-/* Read in time, a small ring is enough for any number of them. */
+/* A small ring is enough for any number of records that are read in time. */
 TEST_F(overflow_ring, goes_round)
 {
 	/* So that no period ends outside of the loop. */

@@ -120,7 +120,7 @@ TEST_F(overflow_state, resume_while_running)
 	EXPECT_EQ(-EINVAL, vpmc_ioctl(self->set.fd, VPMC_IOC_RESUME, (void *)1));
 }
 
-/* Short of it by one, and at it. */
+/* A period does not end one event too early, and ends with its last event. */
 TEST_F(overflow_state, exactly_the_period)
 {
 	const long n = (PERIOD - CODE_MEASURE.insns - 2) / 2;

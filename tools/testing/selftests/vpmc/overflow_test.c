@@ -121,7 +121,7 @@ static void count_overflows(struct __test_metadata *_metadata, struct set *set,
 		  page_of(set)->overflows);
 }
 
-/* With one period after the other: 0 ends the list. */
+/* Counts with one period after the other. A 0 ends the list. */
 static void count_periods(struct __test_metadata *_metadata, struct set *set,
 			  uint64_t evtsel, uint32_t index,
 			  struct code_count each, const uint64_t *period)

@@ -316,7 +316,7 @@ TEST(threads)
 	EXPECT_EQ(1, tell(&other, OTHER_RDPMC));
 	ASSERT_EQ(0, tell(&other, OTHER_OPEN));
 
-	/* One of two goes: the other one's mapping is enough for all. */
+	/* Without one of the sets, the other one's mapping is enough for both. */
 	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_UNLINK, 0));
 	EXPECT_TRUE(may_rdpmc(0));
 	EXPECT_EQ(1, tell(&other, OTHER_RDPMC));

@@ -82,7 +82,7 @@ static int paranoid_control(int fd, int n)
 	       control.bad_counter == n ? -EACCES : -1;
 }
 
-/* What a new process may do, whose only privilege these are. */
+/* Checks what a process may do whose only privileges are @caps. */
 static int try_as_user(uint64_t caps, bool user_namespace, bool attaches,
 		       bool runs_time, bool counts)
 {

@@ -90,7 +90,7 @@ TEST_F(preserve, control)
 	EXPECT_LT(self->before.ticks, read.ticks);
 }
 
-/* The counters' flag does not preserve time, and the set's no counter. */
+/* A counter's flag does not preserve time. The set's preserves no counter. */
 TEST_F(preserve, control_each_by_itself)
 {
 	struct vpmc_read read;

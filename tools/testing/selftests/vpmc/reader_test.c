@@ -212,8 +212,8 @@ static int wrong_read(const struct shape *shape, const struct traced *traced)
 }
 
 /*
- * The first k instructions one by one, perhaps a migration after the k-th, then
- * to the end at one go; for each k up to the second turn. The tracer has
+ * For each k up to the second turn: executes the first k instructions one by one,
+ * perhaps migrates the thread, and lets it run to the end. The tracer has
  * counters of its own on the same CPU.
  */
 static void each_instruction(struct __test_metadata *_metadata,

@@ -147,7 +147,7 @@ TEST_F(remote, overflow)
 	EXPECT_EQ(0, target_end(&self->t));
 }
 
-/* Two descriptors, one set: opened again it is found as it is. */
+/* A second open() finds the same set, as it is. */
 TEST_F(remote, found_again)
 {
 	struct vpmc_control control;

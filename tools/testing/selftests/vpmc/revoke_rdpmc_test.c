@@ -38,7 +38,7 @@ TEST_F(revoke, rdpmc)
 	EXPECT_EQ(KILLED_BY(SIGSEGV), child_status(pid));
 }
 
-/* Reads without end, by a set that is programmed anew when it was revoked. */
+/* Reads until it is stopped. Programs the set again after each revocation. */
 static void *read_on(void *arg)
 {
 	struct runner *runner = arg;
@@ -76,7 +76,7 @@ TEST_F(revoke, in_the_read_loop)
 {
 	struct runner reader[2] = { { .cpu = 0, .go = 1 }, { .cpu = 1, .go = 1 } };
 	const int turns = test_times(200);
-	/* the readers come to something between two of this thread's turns */
+	/* the readers make progress between two of this thread's turns */
 	const long pause = 30000L * test_slowness();
 	struct timespec ts = { .tv_nsec = pause };
 	int i, turn;

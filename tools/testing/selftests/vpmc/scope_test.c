@@ -49,7 +49,10 @@ FIXTURE_TEARDOWN(scope)
 	EXPECT_EQ(0, write_file(SCOPE, "1"));
 }
 
-/* Controlled with O_RDWR, O_WRONLY or O_CREAT; looking is always allowed. */
+/*
+ * Returns true if open() with O_RDWR, O_WRONLY or O_CREAT gives @control, and
+ * with O_RDONLY 0.
+ */
 static int opened(const struct target *t, int control)
 {
 	return target_open_error(t, O_RDWR) == control &&

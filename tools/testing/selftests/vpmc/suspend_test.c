@@ -132,9 +132,9 @@ TEST(not_held)
 }
 
 /*
- * Periods end when interrupts are off, and the interrupt that wakes who polls is
- * lost with the CPU's state: it is asked for anew. One that once was not would be
- * the last.
+ * Periods end when interrupts are off. The interrupt that wakes a poller is then
+ * lost with the CPU's state, so it is requested again. If it were not, no later
+ * period would wake the poller.
  */
 TEST(periods_of_the_kernel)
 {

@@ -165,7 +165,7 @@ static int wrong_killed_fork(void *arg, unsigned long k)
 	if (!pid)
 		_exit(victim_main(victim, k));
 	status = child_status(pid);
-	/* One that CPU 1's waiting has let go disarms the trigger itself. */
+	/* A victim that was not killed has disarmed the trigger itself. */
 	sweep_end(s, status ? pmu_trigger_status() : victim->at);
 	wrong = status != (s->disturbed ? KILLED_BY(SIGKILL) : 0);
 	/* The child, if there is one, is as urgent as we are, and short. */

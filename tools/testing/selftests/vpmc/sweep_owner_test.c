@@ -14,7 +14,7 @@ FIXTURE(sweep_owner)
 {
 	struct sweep *s;
 	struct target target;	/* perf's events are of a thread that sleeps */
-	unsigned long granted, busy, perf;	/* how often CONTROL was */
+	unsigned long granted, busy, perf;	/* CONTROLs with this result */
 };
 
 FIXTURE_SETUP(sweep_owner)

@@ -243,7 +243,7 @@ TEST_F(sweep_read, handed_on_at_each_instruction)
 	sweep_loop(_metadata, self);
 }
 
-/* The urgent thread is gone, or it would lose its counters. */
+/* The urgent thread is stopped, because a revocation would take its counters. */
 TEST_F(sweep_read, revoked_at_each_instruction)
 {
 	ASSERT_EQ(0, stop_urgent(&self->s->urgent));

@@ -19,7 +19,7 @@ FIXTURE_SETUP(sweep_revoke)
 {
 	self->s = sweep_start_kernel();
 	ASSERT_NE(NULL, self->s);
-	/* It would lose its counters. */
+	/* A revocation would take the counters of the urgent thread. */
 	ASSERT_EQ(0, stop_urgent(&self->s->urgent));
 }
 

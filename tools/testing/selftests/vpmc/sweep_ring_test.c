@@ -111,8 +111,8 @@ static long pinned_kb(void)
 }
 
 /*
- * The new program, which this program is, too. Does it map a ring, and is that
- * charged to its memory? Its status tells: 10 there is none or it is refused, 11 so.
+ * This program is the new program, too. Its exit status is 11 if it can map a ring
+ * and is charged for it, and 10 if there is no ring or mapping is refused.
  */
 static void __attribute__((constructor)) new_program(int argc, char **argv)
 {

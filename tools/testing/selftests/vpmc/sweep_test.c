@@ -173,7 +173,7 @@ static int run_body(struct sweep *s, unsigned long k, code_fn body, long a,
 	int err = vpmc_ioctl(s->set.fd, VPMC_IOC_CLEAR, 0);
 
 	err = err || sweep_body(s, &s->set, k, body, a, b);
-	/* STOP has found nothing to stop. */
+	/* If the set was revoked, STOP fails: there is nothing to stop. */
 	return err && !(s->what == REVOKE && s->disturbed);
 }
 

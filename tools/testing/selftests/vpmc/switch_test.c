@@ -67,8 +67,8 @@ TEST_F(switches, none_when_nothing_happens)
 	after = my_switches();
 	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
 	/*
-	 * None, unless the scheduler knows of one: its fair server may give the
-	 * CPU to what has waited for a second.
+	 * There is no switch that the scheduler does not count, too. Its fair server
+	 * may give the CPU to a task that has waited for a second.
 	 */
 	EXPECT_LE(read.switches, after - before);
 	EXPECT_EQ(0, read.migrations);
@@ -81,8 +81,8 @@ TEST_F(switches, sleeps)
 	struct vpmc_read read;
 
 	/*
-	 * Each sleep is one switch, if it is not over before; others are the
-	 * scheduler's, as above.
+	 * Each sleep is one switch, unless it is over before. The scheduler may
+	 * add switches, as above.
 	 */
 	ASSERT_EQ(0, set_fifo(50));
 	before = my_switches();

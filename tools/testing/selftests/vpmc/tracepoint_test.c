@@ -112,7 +112,7 @@ TEST_F(tracepoint, refuse)
 	EXPECT_EQ(0, TRACED("vpmc_control"));
 }
 
-/* Each one, where it was. */
+/* Each overflow is traced, with the address at which it was. */
 TEST_F(tracepoint, overflow)
 {
 	const uint64_t period = 20001;

@@ -75,8 +75,8 @@ TEST_F(tsc, uninterrupted)
 }
 
 /*
- * From START to STOP, no more than around them and, unless others have run, no
- * less than between.
+ * The run time is at most the time measured around START and STOP. Unless other
+ * threads ran, it is at least the time measured between them.
  */
 TEST_F(tsc, start_to_stop)
 {

@@ -100,7 +100,7 @@ FIXTURE_TEARDOWN(uring)
 	close(self->ring.fd);
 }
 
-/* No period, no end: poll() reports nothing, and read() gives the text. */
+/* Without a period poll() reports nothing, and read() returns the text. */
 TEST_F(uring, read)
 {
 	EXPECT_EQ(0, poll_now(self->set.fd));

@@ -68,7 +68,7 @@ static void set_has_it(struct __test_metadata *_metadata, struct set *set)
 	set_counts(_metadata, set);
 }
 
-/* And for a while alone. */
+/* The same, but the set is closed again. */
 static void set_can_have_it(struct __test_metadata *_metadata)
 {
 	struct set set;

@@ -80,7 +80,7 @@ static void test_count_both(void)
 	check_eq("the other one stands", rdpmc(0), SPIN_INSNS(LOOPS));
 }
 
-/* With and without an interrupt */
+/* Overflows with and without an interrupt */
 static void test_overflow(void)
 {
 	u32 last = want_amd - 1;

@@ -85,7 +85,10 @@ static void test_counters(void)
 	check_eq("RDPMC of what is no counter faults", wrong, 0);
 }
 
-/* The first four registers have two addresses, or the others are not there */
+/*
+ * With the core extension the first four registers have two addresses. Without
+ * it there are no registers at the new addresses.
+ */
 static void test_addresses(void)
 {
 	u32 wrong = 0;

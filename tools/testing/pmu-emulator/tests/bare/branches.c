@@ -126,7 +126,7 @@ static void test_table(void)
 	check_eq("and the other way round: none", rdmsr(msr) - before, 0);
 }
 
-/* A branch of spin() is missed once, at the end, if it was trained */
+/* After training, spin()'s branch is mispredicted only once, at the end */
 static void test_events(void)
 {
 	u32 event = want_amd ? 0xc3 : 0xc5;

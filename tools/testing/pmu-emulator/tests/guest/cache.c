@@ -336,7 +336,7 @@ static void test_faults(void)
 	FAULTING("movb (%%rdi), %%al", fresh + PAGE, 0, 0);
 	/* the load faults, then the store, which the zero page does not take */
 	FAULTING("addb $1, (%%rdi)", fresh + 2 * PAGE, 1, 0);
-	/* the first page is there: neither line counts before both are */
+	/* only the first page is mapped: the load faults and counts no line */
 	FAULTING("movl (%%rdi), %%eax", fresh + 3 * PAGE - 2, 0, 0);
 }
 

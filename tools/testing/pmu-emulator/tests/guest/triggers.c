@@ -218,7 +218,7 @@ static uint64_t irq_works(void)
 	return n;
 }
 
-/* Kernel code with interrupts on and off, of a function that we call */
+/* Returns where a kernel function begins, and in *end where the next one does */
 static unsigned long symbol(const char *name, unsigned long *end)
 {
 	FILE *f = fopen("/proc/kallsyms", "r");

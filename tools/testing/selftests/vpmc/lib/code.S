@@ -12,8 +12,8 @@
 #define FUNC(name)	.globl name; .type name, @function; .balign 64; name
 
 /*
- * Ends an iteration after a system call, of %r9 iterations. ORs the results
- * together.
+ * Ends one of %r9 iterations, each of which makes a system call. ORs the
+ * results together.
  */
 	.macro	next_turn
 	or	%rax, %r10

@@ -52,8 +52,8 @@ static inline int ring_consume(const struct set *set, unsigned long n)
 }
 
 /*
- * One that is not as it must be after @insns instructions of code_measure() with
- * code_loop(), which were not counted from zero but from @from: printed, and 1.
+ * Returns 1, and prints the record, if it is not as it must be after @insns
+ * instructions of code_measure() with code_loop(). They were counted from @from.
  */
 static inline int record_wrong(const struct vpmc_record *r, uint64_t insns,
 			       struct code_count from, uint64_t lost)

@@ -317,7 +317,7 @@ static inline unsigned int sweep_action(const struct sweep *s)
 	return s->what == LATE ? PMU_TRIGGER_PMI : PMU_TRIGGER_HOLD;
 }
 
-/* Where did the trigger fire, if it did? The disturbance is over after that. */
+/* Records where the trigger fired, if it did. The disturbance is over now. */
 static inline void sweep_end(struct sweep *s, struct pmu_trigger at)
 {
 	s->at = at;

@@ -45,8 +45,8 @@ static inline int become(uid_t uid)
 }
 
 /*
- * Waits until it has taken all bytes and sleeps. Returns 0, or -1 if it has
- * ended.
+ * Waits until the target has taken all bytes and sleeps. Returns 0, or -1 if
+ * the target has ended.
  */
 static inline int target_wait(const struct target *t)
 {

@@ -2,9 +2,10 @@
 /*
  * What a count may be where the PMU is not exact. Processors count an interrupt,
  * a fault or a switch as up to three instructions, and none counts less than what
- * was executed. So a count lies between the truth and the truth with TOLERANCE_EACH
- * for each of these events, which are counted, and with a constant for each start,
- * which is measured when the program starts. Where counts are exact it is the truth.
+ * was executed. So a count is at least the truth. It exceeds the truth by at most
+ * TOLERANCE_EACH for each of these events, and by a constant for each start. The
+ * events are counted. The constant is measured when the program starts. Where
+ * counts are exact, nothing is added.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -37,7 +38,7 @@
 static uint64_t tolerance_constant;
 static bool tolerance_none;
 
-/* A number in a file of /proc, after a word at the beginning of a line; or 0. */
+/* Returns the number after @word at the beginning of a line of @path, or 0. */
 static inline uint64_t proc_number(const char *path, const char *word)
 {
 	FILE *file = fopen(path, "r");
