@@ -16,7 +16,7 @@ struct page;
 struct page *page_read(const char *file);
 
 /*
- * Makes a page of samples. They have those members of a graph that a page
+ * Makes a page of samples. @object has those members of a graph that a page
  * shows.
  */
 struct page *page_of(struct json_object *object);

@@ -111,9 +111,9 @@ static bool vanished(int error)
 }
 
 /*
- * Programs one thread. If it lives afterwards, its set is ours, and tells where
- * the group's counts are. What other threads have told stays otherwise. Returns
- * what vpmc_program() returns.
+ * Programs one thread. If the thread still lives afterwards, stores its set and
+ * the places of the group's counts. If not, those of an earlier thread are kept.
+ * Returns what vpmc_program() returns.
  */
 static int program_set(struct target *target, struct vpmc *v,
 		       struct vpmc_error *error)

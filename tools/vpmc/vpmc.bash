@@ -2,7 +2,8 @@
 # shellcheck shell=bash disable=SC2207 # words, one per line
 # Completion of the vpmc command for bash.
 
-# The last event of the list that is being typed, and what can follow its name.
+# Completes the last event of the list that is being typed. Adds no blank, because more
+# can follow the name.
 _vpmc_events()
 {
 	local list=$1 before=
@@ -76,7 +77,7 @@ _vpmc()
 }
 
 # _vpmc_command_began FIRST OPTIONS: completes COMMAND if a word from FIRST on is part
-# of it, else status 1. OPTIONS are followed by a value.
+# of it, else returns 1. Each of OPTIONS is followed by a value.
 _vpmc_command_began()
 {
 	local i
@@ -141,7 +142,7 @@ _vpmc_record()
 	_vpmc_command "$1" "-c -e -o -- --count --event --output --help --usage --version"
 }
 
-# _vpmc_command FIRST OPTIONS: of a command that takes COMMAND, and these options
+# _vpmc_command FIRST OPTIONS: completes a command that takes COMMAND and these options
 _vpmc_command()
 {
 	_vpmc_command_began "$1" "-c -e -o --count --event --output" && return

@@ -65,7 +65,7 @@
 2:
 	.endm
 
-	/* what stands between the first read and the call; again it does the same */
+	/* from the first read to the call; executed twice, it has the same effect */
 	.macro	between
 	mov	%eax, %r14d
 	mov	%edx, %r15d

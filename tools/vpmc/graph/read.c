@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Reads the counters and tells how often it had to begin anew.
+ * Reads the counters, and returns how often the read had to be repeated.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -9,8 +9,8 @@
 #include "read.h"
 
 /*
- * Each turn takes the same path: what one more turn takes can be measured, and
- * taken out.
+ * Each turn executes the same instructions, so the cost of one more turn can be
+ * measured and subtracted.
  */
 __attribute__((__noinline__))
 unsigned int graph_read(const struct vpmc_page *page, unsigned int nr,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Reading the counters where the cost of each read is taken out.
+ * Reads the counters for code that subtracts the cost of each read.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -15,7 +15,7 @@
 
 /*
  * Reads the run time in ticks and the counters, @nr values together; @forced: 1 makes
- * one more turn. Returns how many more it took.
+ * one more turn. Returns the number of turns after the first one.
  */
 __attribute__((__visibility__("hidden")))
 unsigned int graph_read(const struct vpmc_page *page, unsigned int nr,

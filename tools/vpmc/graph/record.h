@@ -36,20 +36,22 @@
  * @pid:	The thread's process.
  * @tid:	The thread.
  * @parent:	The process that forked this one, or 0: it came by execve().
- * @threads:	Threads that this tree is of: more than one if there were too many
- *		for a file each.
+ * @threads:	Number of threads in this tree: more than one if there were too
+ *		many threads for a file each.
  * @nr_nodes:	How many nodes are valid.
- * @missed:	Events during another event of the thread, by a signal handler.
- * @no_room:	Calls that are with their caller: there was no room for their node,
- *		or their frame.
+ * @missed:	Events that a signal handler caused during another event of the
+ *		thread. They are ignored.
+ * @no_room:	Calls that are counted for their caller, because there was no room
+ *		for their node or their frame.
  * @strays:	Ends of functions that had not begun.
- * @unwound:	Functions that longjmp() left, or a hook that did not come.
+ * @unwound:	Functions that ended without a call of the exit hook, for example
+ *		by longjmp().
  * @time_mult:	Of struct vpmc_page, for nanoseconds.
  * @time_shift:	The same.
  * @first:	What the thread's set had counted when its file began; of a process
  *		that came by execve() this includes the earlier program's.
  * @last:	What it had counted at the end of the last event.
- * @own:	What the library itself has used, and no node has.
+ * @own:	What the library itself has used. It is in no node.
  */
 struct record_head {
 	uint64_t magic;

@@ -22,7 +22,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* From now on, the ioctl @request waits for an answer. Returns who is asked. */
+/*
+ * From now on, the ioctl @request waits for an answer. Returns the descriptor by
+ * which answer() gives it.
+ */
 static int intercept(unsigned int request)
 {
 	struct sock_filter code[] = {

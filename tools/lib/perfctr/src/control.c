@@ -124,8 +124,9 @@ static int counter_from_vpmc(const struct vpmc_counter *counter, unsigned int i,
 	if (counter->period > 1ULL << 31)
 		return -EOPNOTSUPP;
 	/*
-	 * a select that perfctr_to_vpmc() made from the number had no event
-	 * before
+	 * A fixed counter's select without an event is one that
+	 * perfctr_to_vpmc() has made. Remove the unit mask, which it has made
+	 * from the counter's number.
 	 */
 	if (counter->index >= VPMC_RDPMC_FIXED && !SELECT_EVENT(select))
 		select &= ~0xff00ULL;

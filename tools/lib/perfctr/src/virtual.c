@@ -10,7 +10,7 @@
 
 #include "internal.h"
 
-/* perfctr's calls declare handles const that they change. */
+/* perfctr's calls take a pointer to const, but some change the handle. */
 static struct vperfctr *changed(const struct vperfctr *self)
 {
 	return (struct vperfctr *)self;
@@ -127,8 +127,8 @@ EXPORT unsigned long long vperfctr_read_pmc(const struct vperfctr *self,
 }
 
 /*
- * Returns the control of this handle if it is still programmed. It has the
- * fields that the kernel does not keep.
+ * Returns the control of the set that is programmed now. If this handle has
+ * programmed it, the control has the fields that the kernel does not keep.
  */
 static int read_control(const struct vperfctr *self, int fd,
 			struct vperfctr_control *control)

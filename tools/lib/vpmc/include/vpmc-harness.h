@@ -69,8 +69,8 @@ struct vpmc_harness_call {
  * vpmc_harness() - Count many runs of a piece of code
  * @regions:	The calling thread's regions, which name the events.
  * @baseline:	A run without the code, which measures the cost of counting. NULL
- *		stands for start and stop alone. It is run a hundred times, and more
- *		often only while all its runs are disturbed.
+ *		means a run that only calls start and stop. The baseline is run a
+ *		hundred times, and more often only while all its runs are disturbed.
  * @test:	A run with the code.
  * @arg:	Is passed to both.
  * @n:		Number of runs of @test.

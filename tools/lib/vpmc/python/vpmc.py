@@ -237,7 +237,7 @@ class Regions:
         return Region(pointer, name)
 
     def cost(self, event):
-        """Returns (inside, around), which begin and end count themselves."""
+        """Returns what an empty region counts, and what it adds to a region around it."""
         inside, around = c_uint64(), c_uint64()
         _check(_regions_cost(self._regions, event, byref(inside), byref(around)), f"event {event}")
         return inside.value, around.value

@@ -55,7 +55,7 @@ EXPORT int vpmc_check(struct vpmc_error *error)
 	pthread_t thread;
 	int err;
 
-	/* Signals to the process must be handled by its own threads. */
+	/* The program's own threads must handle signals, not this one. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = pthread_create(&thread, NULL, check_thread, &check);

@@ -34,7 +34,7 @@ static ALWAYS_INLINE bool take(const struct vpmc_regions *regions, uint64_t *at,
 		lfence();
 	/*
 	 * The mark is kept in memory, because RDPMC and RDTSC leave few
-	 * registers.
+	 * registers free.
 	 */
 	at[WORD_MARK] = *(const volatile __u64 *)&page->generation;
 	vpmc_barrier();

@@ -41,7 +41,7 @@ static void fork_parent(void)
 	pthread_mutex_unlock(&all_lock);
 }
 
-/* Sets the parent's regions aside. The parent reports them. */
+/* Moves the parent's regions to another list: only the parent reports them. */
 static void fork_child(void)
 {
 	*last = inherited;

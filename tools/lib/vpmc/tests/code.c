@@ -8,8 +8,8 @@
 #include <vpmc.h>
 
 /*
- * Executes a constant and two instructions for each iteration. Its return is
- * subtracted with the baseline's.
+ * Executes a constant number of instructions, and two more in each iteration.
+ * Its return is subtracted, because the function of the baseline returns, too.
  */
 void turns(unsigned long i, void *arg);
 __asm__(".text\n.globl turns\n.type turns, @function\nturns:\n"

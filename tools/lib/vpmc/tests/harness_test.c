@@ -126,8 +126,8 @@ TEST_F(harness, several_parts)
 }
 
 /*
- * Leaves the CPU. The time is so long that an interrupt, with the work that
- * follows it, does not make it end before the thread has left the CPU.
+ * Leaves the CPU. The time is longer than an interrupt and the work that follows
+ * it. Otherwise it could be over before the thread has left the CPU.
  */
 static void leave_the_cpu(void)
 {

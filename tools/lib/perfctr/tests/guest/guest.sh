@@ -165,7 +165,7 @@ check "self: the type" says "^cpu_type		$type ("
 check "self counts the same in each run" same 'grep "^pmc.0.	.*[1-9]"' self
 check "signal runs" run 0 signal
 check "global samples until it is ended" run 143 timeout 2 global
-# except for branches, the emulator does not count the events that it chooses
+# of the events that the program signal chooses, the emulator counts only branches
 check "signal sees as many overflows in each run" same 'grep -c "on_sigio: PMC overflow"' signal
 if [ "$type" = 20 ]; then
 	check "signal sees overflows of both counters" says 'overflow set 0x2'
