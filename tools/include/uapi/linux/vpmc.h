@@ -34,22 +34,22 @@
 /**
  * enum vpmc_state - What a thread's counters do
  * @VPMC_STATE_EMPTY:		Attached, never programmed.
- * @VPMC_STATE_STOPPED:		Programmed; nothing counts. The sums stand.
+ * @VPMC_STATE_STOPPED:		Programmed; nothing counts. The sums stay.
  * @VPMC_STATE_RUNNING:		Counting whenever the thread is on a CPU.
  * @VPMC_STATE_UNLINKED:	Detached permanently, by UNLINK, by execve() of
  *				a program with other privileges, by any
  *				execve() with VPMC_CONTROL_CLOSE_ON_EXEC, or by
  *				the close of the descriptor with
- *				VPMC_CONTROL_UNLINK_ON_CLOSE. The sums stand.
- * @VPMC_STATE_EXITED:		The thread is gone. The sums stand.
+ *				VPMC_CONTROL_UNLINK_ON_CLOSE. The sums stay.
+ * @VPMC_STATE_EXITED:		The thread is gone. The sums stay.
  * @VPMC_STATE_REVOKED:		The administrator took the PMU away
  *				(kernel.vpmc_revoke), or the machine goes down.
  *				The page of a set that was not running shows
  *				this from the next ioctl(), read() or poll() on.
- *				The sums stand. Another CONTROL programs a new
+ *				The sums stay. Another CONTROL programs a new
  *				set.
  * @VPMC_STATE_OVERFLOWED:	Stopped because a counter's period passed. The
- *				sums stand. RESUME continues from them.
+ *				sums stay. RESUME continues from them.
  * @VPMC_STATE_PAUSED:		A running set whose PMU perf has now
  *				(kernel.vpmc_counters is "yield"). The sums and
  *				the run time stand. The set runs again by itself
@@ -804,9 +804,9 @@ struct vpmc_global_control {
 /**
  * enum vpmc_cpu_state - What a CPU's counters do
  * @VPMC_CPU_ABSENT:	There is no such CPU, or it has no set.
- * @VPMC_CPU_OFFLINE:	The CPU is offline. The sums stand. If it was started, it
+ * @VPMC_CPU_OFFLINE:	The CPU is offline. The sums stay. If it was started, it
  *			continues to count when it comes online.
- * @VPMC_CPU_STOPPED:	The CPU does not count. The sums stand.
+ * @VPMC_CPU_STOPPED:	The CPU does not count. The sums stay.
  * @VPMC_CPU_RUNNING:	The CPU counts.
  */
 enum vpmc_cpu_state {

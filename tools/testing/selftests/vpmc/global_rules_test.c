@@ -52,7 +52,7 @@ TEST_F(cpus, threads_and_cpus)
 	ASSERT_EQ(0, set_measure(&set, code_loop, 1000, 0));
 	EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(1000)));
 
-	/* The sums stand. Until the end, no thread gets a counter. */
+	/* The sums stay. Until the end, no thread gets a counter. */
 	control.flags = VPMC_GLOBAL_REVOKE;
 	ASSERT_EQ(0, global_control(self->fd, &control));
 	EXPECT_EQ(VPMC_HOLDER_GLOBAL, pmu_holder(self->fd));

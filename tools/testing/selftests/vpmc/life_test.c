@@ -21,15 +21,6 @@ static uint32_t holder(void)
 	return holder;
 }
 
-static uint32_t holder_at_last(void)
-{
-	int fd = open(THREAD_FILE, O_RDWR);
-	uint32_t holder = pmu_holder(fd);
-
-	close(fd);
-	return holder;
-}
-
 /* A set lives without descriptor and mapping, and can be found again. */
 TEST(closed_and_opened_again)
 {
@@ -49,8 +40,44 @@ TEST(closed_and_opened_again)
 	EXPECT_EQ(0, wrong_after(&again, CODE_LOOP(1000)));
 }
 
-/* START of what runs and STOP of what stands do nothing. */
-TEST(start_and_stop_twice)
+/* Counts from the first START to STOP, with @starts calls of START. */
+static int counts_of_starts(struct set *set, unsigned int starts,
+			    struct vpmc_read *read)
+{
+	unsigned int i;
+
+	if (vpmc_ioctl(set->fd, VPMC_IOC_STOP, 0) ||
+	    vpmc_ioctl(set->fd, VPMC_IOC_CLEAR, 0))
+		return -1;
+	for (i = 0; i < starts; i++)
+		if (vpmc_ioctl(set->fd, VPMC_IOC_START, 0))
+			return -1;
+	return vpmc_ioctl(set->fd, VPMC_IOC_STOP, 0) ||
+	       vpmc_read(set->fd, read) ? -1 : 0;
+}
+
+/*
+ * START of a running set does nothing: each further call adds the instructions
+ * of one call, and what was counted before stays.
+ */
+TEST(start_twice)
+{
+	struct vpmc_read read[3];
+	struct set set;
+	unsigned int i;
+
+	ASSERT_EQ(0, set_open(&set, two));
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, counts_of_starts(&set, i + 1, &read[i]));
+	for (i = 0; i < 2; i++) {
+		EXPECT_LT(read[0].sum[i], read[1].sum[i]);
+		EXPECT_EQ(read[1].sum[i] - read[0].sum[i],
+			  read[2].sum[i] - read[1].sum[i]);
+	}
+}
+
+/* STOP of a stopped set does nothing. */
+TEST(stop_twice)
 {
 	struct vpmc_read read, again;
 	struct set set;
@@ -64,7 +91,7 @@ TEST(start_and_stop_twice)
 	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_STOP, 0));
 	ASSERT_EQ(0, vpmc_read(set.fd, &again));
 	EXPECT_EQ(0, memcmp(&read, &again, sizeof(read)));
-	/* The set still counts after the repeated calls. */
+	/* It still counts after the second call. */
 	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_CLEAR, 0));
 	ASSERT_EQ(0, set_measure(&set, code_loop, 1000, 0));
 	EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(1000)));
@@ -193,7 +220,7 @@ TEST(refused_control_keeps_nothing)
 	EXPECT_EQ(-EEXIST, vpmc_ioctl(set.fd, VPMC_IOC_CONTROL, &set.control));
 	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_UNLINK, 0));
 	EXPECT_EQ(-ESRCH, vpmc_ioctl(set.fd, VPMC_IOC_CONTROL, &set.control));
-	EXPECT_EQ(VPMC_HOLDER_NONE, holder_at_last());
+	EXPECT_EQ(VPMC_HOLDER_NONE, holder());
 }
 
 /* UNLINK settles, too. */
@@ -208,7 +235,7 @@ TEST(unlink_settles)
 	ASSERT_EQ(0, vpmc_read(set.fd, &read));
 	EXPECT_EQ(VPMC_STATE_UNLINKED, read.state);
 	EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(4321)));
-	EXPECT_EQ(VPMC_HOLDER_NONE, holder_at_last());
+	EXPECT_EQ(VPMC_HOLDER_NONE, holder());
 }
 
 /* A set replaced by another: the old sums are gone, the new ones are exact. */
@@ -264,7 +291,7 @@ TEST(thread_exit)
 	/* The page is still mapped here, and shows the state. */
 	EXPECT_EQ(VPMC_STATE_EXITED, set.page->state);
 	EXPECT_EQ(read.sum[0], set.page->slot[0].base);
-	EXPECT_EQ(VPMC_HOLDER_NONE, holder_at_last());
+	EXPECT_EQ(VPMC_HOLDER_NONE, holder());
 	EXPECT_EQ(0, munmap(set.page, PAGE));
 }
 
@@ -292,7 +319,7 @@ TEST(killed_child)
 		EXPECT_EQ(VPMC_HOLDER_VPMC, holder());
 		kill(pid, SIGKILL);
 		EXPECT_EQ(KILLED_BY(SIGKILL), child_status(pid));
-		EXPECT_EQ(VPMC_HOLDER_NONE, holder_at_last());
+		EXPECT_EQ(VPMC_HOLDER_NONE, holder());
 		close(fds[0]);
 		close(fds[1]);
 	}
@@ -400,7 +427,7 @@ TEST_F_TIMEOUT(leak, threads, 120)
 	EXPECT_GT(n, lost) {
 		TH_LOG("%ld kB less", lost);
 	}
-	EXPECT_EQ(VPMC_HOLDER_NONE, holder_at_last());
+	EXPECT_EQ(VPMC_HOLDER_NONE, holder());
 }
 
 /* CONTROL again and again, by a thread whose selection is shared or not. */
@@ -433,6 +460,7 @@ NEEDS(
 	{ "global.read_while_running", TRUE_COUNTS },
 	{ "global.kernel_counts_of_one_moment", TRUE_COUNTS | ROOT },
 	{ "global.thread_exit", TRUE_COUNTS },
+	{ "global.start_twice", TRUE_COUNTS },
 	{ "*", VPMC },
 );
 
