@@ -11,7 +11,7 @@ def instructions(vmlinux, function):
     """Returns [(address, text)] of a function, from objdump."""
     run = subprocess.run(["objdump", "-d", "--no-show-raw-insn", f"--disassemble={function}", vmlinux],
                          stdout=subprocess.PIPE, text=True, check=True)
-    found = re.findall(r"^([0-9a-f]+):\t(\S.*?)\s*$", run.stdout, re.M)
+    found = re.findall(r"^ *([0-9a-f]+):\t(\S.*?)\s*$", run.stdout, re.M)
     return [(int(address, 16), text) for address, text in found]
 
 
