@@ -31,7 +31,7 @@ def installed(top):
 
 
 def programs(top):
-    """Returns the directory that build() fills, for --add of scripts/vm."""
+    """Returns the directory that build() fills."""
     return os.path.join(installed(top), "vpmc")
 
 
@@ -66,6 +66,15 @@ def runs(command):
     for names in re.findall(r"\bfor t in ([^;]*); do [^;]*/add/\$\{t\}_test\b", command):
         found += names.split()
     return [name + "_test" for name in found if not name.startswith("$")]
+
+
+def added(top, command):
+    """Returns the options of scripts/vm that bring the programs which a guest's command runs, and
+    what is no test program. All of them are 100 MB, and unpacking them takes a guest a second."""
+    wanted = runs(command)
+    names = sorted(os.listdir(programs(top)))
+    return [word for name in names if name in wanted or not wanted or not name.endswith("_test")
+            for word in ("--add", os.path.join(programs(top), name))]
 
 
 def others(top):
