@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * INIT does not change the PMU's registers, tested on the second processor.
+ * INIT does not change the PMU's registers, tested on the second processor. It runs
+ * while the first one spins with PAUSE.
  *
  * Copyright (C) 2026 vpmc developers
  */
 #include "bare.h"
+#include "pmu-test-msr.h"
 
 #define AP_APIC_ID	1
 #define PATIENCE	10000000
+/* Each PAUSE lets the other processor run for a whole turn, which is enough. */
+#define FEW_PAUSES	100
 
+static u32 pauses;
 static volatile u32 *const report = (volatile u32 *)AP_REPORT;
 
 bool ask_ap(u32 control, u32 counter, u32 *control_was, u32 *counter_was)
@@ -23,7 +28,7 @@ bool ask_ap(u32 control, u32 counter, u32 *control_was, u32 *counter_was)
 	apic_write(APIC_ICR_DESTINATION, AP_APIC_ID << 24);
 	apic_write(APIC_ICR, ICR_INIT);
 	apic_write(APIC_ICR, ICR_STARTUP | AP_START >> 12);
-	for (u32 i = 0; i < PATIENCE && report[2] != starts; i++)
+	for (pauses = 0; pauses < PATIENCE && report[2] != starts; pauses++)
 		asm volatile("pause");
 	*control_was = report[0];
 	*counter_was = report[1];
@@ -37,6 +42,8 @@ void test_init(void)
 	u32 control, counter;
 
 	check("second processor: it starts", ask_ap(msr, ctr, &control, &counter));
+	if (want_machine & PMU_MACHINE_EXACT)
+		check("second processor: it runs at each PAUSE", pauses < FEW_PAUSES);
 	check_eq("second processor: control after RESET", control,
 		 want_amd ? 0 : (1 << NUM_GP) - 1);
 	check_eq("second processor: counter after RESET", counter, 0);
