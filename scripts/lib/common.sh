@@ -144,13 +144,15 @@ run_logged() {
 # use_ccache: calls compilers through ccache, and keeps the user's limits for it. In depend
 # mode ccache does not run the preprocessor first, which saves a fifth of a build from
 # nothing. In return, if a header changes, all files that include it are compiled again.
+# scripts/lib/ccache/gcc calls ccache, which searches CCACHE_PATH for the compiler.
 use_ccache() {
 	need ccache
-	PATH=/usr/lib/ccache:$PATH
+	CCACHE_PATH=$PATH
+	PATH=$top/scripts/lib/ccache:$PATH
 	CCACHE_DIR=${CCACHE_DIR:-$cache/ccache}
 	CCACHE_COMPILERCHECK=content
 	CCACHE_DEPEND=1
-	export PATH CCACHE_DIR CCACHE_COMPILERCHECK CCACHE_DEPEND
+	export PATH CCACHE_PATH CCACHE_DIR CCACHE_COMPILERCHECK CCACHE_DEPEND
 }
 
 # jobs: prints the number of CPUs unless VPMC_JOBS is set

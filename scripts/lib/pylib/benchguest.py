@@ -129,7 +129,7 @@ def run(top, name, cpu, kernels, before):
     return figures
 
 
-# Guests for --quick: everything that has a budget, without perf_event
+# Guests for --quick: those with budgets that need no kernel without vpmc
 QUICK = {"skylake": ("reads", "library", "switches", "calls", "nothing", "elsewhere", "borrowed", "counting",
                      "beside", "hooks", "cpus")}
 # The other guests do not depend on the backend.
