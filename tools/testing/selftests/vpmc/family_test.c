@@ -401,6 +401,64 @@ TEST(same_while_members_end)
 	set_close(&root);
 }
 
+/* Gives its family what it has counted, which is nothing but the first time. */
+static void clear_until(volatile int *end, volatile unsigned long *clears)
+{
+	struct set set;
+	int err = pin(1) || heir_open(&set) || set_measure(&set, code_loop, 10, 0);
+
+	while (!err && !*end) {
+		err = vpmc_ioctl(set.fd, VPMC_IOC_CLEAR, 0);
+		++*clears;
+	}
+	_exit(err != 0);
+}
+
+/*
+ * The youngest member clears its counters all the time, on another CPU. READ comes to
+ * it last, and receives what it clears while READ adds what the others have counted.
+ */
+TEST(same_while_a_member_clears)
+{
+	struct vpmc_read first, read;
+	struct {
+		volatile int end;
+		volatile unsigned long clears;
+	} *shared;
+	pid_t pid[MANY / 10 + 1];
+	unsigned long before;
+	struct set root;
+	int i, go;
+
+	shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, shared);
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, root_open(&root, PROCESSES));
+	ASSERT_EQ(0, members_that_end(pid, MANY / 10, 10, &go));
+	pid[MANY / 10] = fork();
+	if (!pid[MANY / 10])
+		clear_until(&shared->end, &shared->clears);
+	while (!shared->clears)
+		sched_yield();
+	before = shared->clears;
+	ASSERT_EQ(0, family_read(root.fd, LIVING | FINISHED, &first));
+	for (i = 0; i < test_times(1000); i++) {
+		ASSERT_EQ(0, family_read(root.fd, LIVING | FINISHED, &read));
+		ASSERT_EQ(MANY / 10 + 1, read.living);
+		ASSERT_EQ(first.sum[0], read.sum[0]) {
+			TH_LOG("READ %d", i);
+		}
+		ASSERT_EQ(first.sum[1], read.sum[1]);
+	}
+	EXPECT_LT(before + 100, shared->clears);
+	shared->end = 1;
+	close(go);
+	for (i = 0; i < MANY / 10 + 1; i++)
+		ASSERT_EQ(0, child_status(pid[i]));
+	set_close(&root);
+}
+
 /* As many as there are. */
 TEST(many)
 {

@@ -23,7 +23,10 @@
 struct member {
 	struct child self;
 	int fd;			/* its counters, in this process */
-	pid_t *child;		/* what it has told of its child, in shared memory */
+	struct {
+		pid_t pid;
+		int counted;	/* 1 when it has, negative if it cannot */
+	} *child;		/* its child, in shared memory */
 };
 
 FIXTURE(sweep_family)
@@ -95,6 +98,14 @@ static bool is_held(void)
 	return pmu_trigger_state(&t) == PMU_TRIGGER_HELD;
 }
 
+static int count_now(void)
+{
+	int err = vpmc_ioctl(open(THREAD_FILE, O_RDWR), VPMC_IOC_START, 0);
+
+	code_loop(TURNS, 0);
+	return err ?: 1;
+}
+
 /* Counts, stands, and waits; then it has a child that stays, or ends. */
 static void member_main(struct member *m, bool parent)
 {
@@ -110,11 +121,12 @@ static void member_main(struct member *m, bool parent)
 	pid = fork();
 	if (!pid) {
 		if (scene->counts)
-			vpmc_ioctl(open(THREAD_FILE, O_RDWR), VPMC_IOC_START, 0);
+			__atomic_store_n(&m->child->counted, count_now(),
+					 __ATOMIC_SEQ_CST);
 		for (;;)
 			pause();
 	}
-	__atomic_store_n(m->child, pid, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&m->child->pid, pid, __ATOMIC_SEQ_CST);
 	if (child_wait(&m->self))
 		_exit(2);
 	kill(pid, SIGKILL);
@@ -131,7 +143,7 @@ static int start_members(bool parents)
 	for (i = 0; i < MEMBERS; i++) {
 		struct member *m = &scene->member[i];
 
-		*m->child = 0;
+		memset(m->child, 0, sizeof(*m->child));
 		if (!child_fork(&m->self))
 			member_main(m, parents);
 		m->fd = open_of(m->self.pid, O_RDWR);
@@ -293,12 +305,17 @@ static uint32_t state_of(int fd)
 	return vpmc_read(fd, &read) ? ~0U : read.state;
 }
 
+/* All members have a child, and it has counted if it is to count. */
 static bool have_children(void)
 {
 	int i, n = 0;
 
 	for (i = 0; i < MEMBERS; i++)
-		n += __atomic_load_n(scene->member[i].child, __ATOMIC_SEQ_CST) > 0;
+		n += __atomic_load_n(&scene->member[i].child->pid,
+				     __ATOMIC_SEQ_CST) > 0 &&
+		     (!scene->counts ||
+		      __atomic_load_n(&scene->member[i].child->counted,
+				      __ATOMIC_SEQ_CST));
 	return n == MEMBERS;
 }
 
@@ -331,8 +348,10 @@ static int wrong_read_of_newborns(void *arg, unsigned long k)
 	wrong += read.living == MEMBERS &&
 		 read.sum[0] != MEMBERS * COUNTED.insns;
 	*(read.living == MEMBERS ? &self->before : &self->after) += 1;
-	for (i = 0; i < MEMBERS; i++)
+	for (i = 0; i < MEMBERS; i++) {
+		wrong += self->member[i].child->counted != 1;
 		wrong += child_send(&self->member[i].self) != 0;
+	}
 	return wrong + end_members();
 }
 
@@ -363,7 +382,7 @@ static int wrong_command(void *arg, unsigned long k)
 		struct member *m = &self->member[i];
 
 		wrong += state_of(m->fd) != self->state;
-		fd = open_of(*m->child, O_RDWR);
+		fd = open_of(m->child->pid, O_RDWR);
 		if (state_of(fd) != self->state) {
 			fprintf(stderr, "# child %d: %u\n", i, state_of(fd));
 			wrong++;
