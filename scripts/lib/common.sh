@@ -99,7 +99,7 @@ end_stalled() {
 	echo "ended: no new line in this log for ${VPMC_BUILD_STALL:-1800} s" >>"$_log"
 	kill -- "-$_pid" 2>/dev/null || :
 	sleep 5
-	kill -KILL -- "-$_pid" 2>/dev/null || :
+	kill -KILL "-$_pid" 2>/dev/null || :
 }
 
 # run_logged NAME PROGRAM...: writes output to build/log/NAME.log, prints progress every
@@ -144,11 +144,14 @@ run_logged() {
 # use_ccache: calls compilers through ccache, and keeps the user's limits for it. In depend
 # mode ccache does not run the preprocessor first, which saves a fifth of a build from
 # nothing. In return, if a header changes, all files that include it are compiled again.
-# scripts/lib/ccache/gcc calls ccache, which searches CCACHE_PATH for the compiler.
+# scripts/lib/ccache/gcc calls ccache, which searches CCACHE_PATH for the compiler. That
+# path must not have this directory, or both would call each other.
 use_ccache() {
 	need ccache
-	CCACHE_PATH=$PATH
-	PATH=$top/scripts/lib/ccache:$PATH
+	case :$PATH in
+	*/scripts/lib/ccache:*) ;;
+	*) CCACHE_PATH=$PATH PATH=$top/scripts/lib/ccache:$PATH ;;
+	esac
 	CCACHE_DIR=${CCACHE_DIR:-$cache/ccache}
 	CCACHE_COMPILERCHECK=content
 	CCACHE_DEPEND=1

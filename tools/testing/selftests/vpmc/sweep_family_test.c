@@ -25,7 +25,7 @@ struct member {
 	int fd;			/* its counters, in this process */
 	struct {
 		pid_t pid;
-		int counted;	/* 1 when it has, negative if it cannot */
+		int counted;	/* 1: it has counted; negative: it failed */
 	} *child;		/* its child, in shared memory */
 };
 
