@@ -84,7 +84,7 @@ static inline int perf_end(int *perf, int fd)
 	return wait_for_pmu(fd);
 }
 
-/* perf has an event and counts @n turns; nothing moves in the set meanwhile. */
+/* perf has an event and counts @n turns. Meanwhile the set counts nothing. */
 static inline int wrong_while_paused(struct set *set, int perf, long n)
 {
 	struct vpmc_read before, after;
@@ -97,6 +97,12 @@ static inline int wrong_while_paused(struct set *set, int perf, long n)
 	    perf_read(perf, 1, &to) || vpmc_read(set->fd, &after))
 		return -1;
 	vpmc_read_n(set->page, NR, count, &ticks);
+	/* A set that is paused counts switches. */
+	if (after.switches < before.switches ||
+	    after.migrations < before.migrations)
+		return -1;
+	after.switches = before.switches;
+	after.migrations = before.migrations;
 	return (to - from != measured(n).insns) +
 	       !!memcmp(&before, &after, sizeof(before)) +
 	       !!memcmp(count, after.sum, sizeof(count)) +
