@@ -454,7 +454,7 @@ TEST(same_while_a_member_clears)
 		}
 		ASSERT_EQ(first.sum[1], read.sum[1]);
 	}
-	EXPECT_LE(before + test_often(100), shared->clears);
+	EXPECT_LT(before, shared->clears);
 	shared->end = 1;
 	close(go);
 	for (i = 0; i < MANY / 10 + 1; i++)
