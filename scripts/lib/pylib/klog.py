@@ -32,12 +32,27 @@ PATTERNS = (
 PROBLEM = re.compile("|".join(PATTERNS))
 
 
-def first_problem(lines):
-    """Returns the index of the first line that reports a problem, or None."""
+def first_problem(lines, expected=()):
+    """Returns the index of the first line that reports a problem, or None.
+
+    A line with one of the texts in EXPECTED is none, and neither is the call trace that
+    follows it."""
+    trace = False           # of an expected report
     for i, line in enumerate(lines):
-        if PROBLEM.search(line) and "Kernel command line:" not in line:
+        if not PROBLEM.search(line) or "Kernel command line:" in line:
+            continue
+        if any(text in line for text in expected):
+            trace = True
+        elif trace and "Call Trace:" in line:
+            trace = False
+        else:
             return i
     return None
+
+
+def missing(lines, expected):
+    """Returns the first of the texts that no line has, or None."""
+    return next((text for text in expected if not any(text in line for line in lines)), None)
 
 
 def read(path):
