@@ -13,8 +13,17 @@
 #include "ring.h"
 #include "runner.h"
 
+#define DELAY		"/sys/module/suspend/parameters/pm_test_delay"
+#define WATCHDOG	"/proc/sys/kernel/nmi_watchdog"
+#define WATCHDOG_CPUS	"/proc/sys/kernel/watchdog_cpumask"
+
 static const struct choice mine[] = {
 	{ EV_INSNS, FIXED(0) }, { EV_BRANCHES, 0 }, { EV_INSNS, 3 }, {}
+};
+
+/* Values of pm_test; "none" is all the way. */
+static const char * const levels[] = {
+	"freezer", "devices", "platform", "processors", "core",
 };
 
 static struct iovec mem = { .iov_base = "mem", .iov_len = 3 };
@@ -22,7 +31,7 @@ static struct iovec mem = { .iov_base = "mem", .iov_len = 3 };
 /* A descriptor of /sys/power/state; @level is a value of pm_test. */
 static int set_level(const char *level)
 {
-	if (write_file("/sys/module/suspend/parameters/pm_test_delay", "0") ||
+	if (write_file(DELAY, "0") ||
 	    write_file("/sys/power/pm_test", level))
 		return -1;
 	return open("/sys/power/state", O_WRONLY);
@@ -209,9 +218,6 @@ static int wrong_if_suspended(FIXTURE_DATA(pause) *self, const char *level)
 
 TEST_F(pause, suspended)
 {
-	static const char * const levels[] = {
-		"freezer", "devices", "platform", "processors", "core",
-	};
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(levels); i++) {
@@ -224,6 +230,98 @@ TEST_F(pause, suspended_all_the_way)
 {
 	ASSERT_EQ(0, pin(0));
 	EXPECT_EQ(0, wrong_if_suspended(self, "none"));
+}
+
+/* Of a kernel that is suspended: what it executes, and what the user does. */
+static const struct choice kernel_and_user[] = {
+	{ EV_KERNEL_INSNS, VPMC_ANY }, { EV_INSNS, VPMC_ANY }, {}
+};
+
+/* The watchdog is perf's only user, and runs on CPU 1. It pauses a running set. */
+static int watchdog_pauses(struct set *set)
+{
+	return write_file(WATCHDOG_CPUS, "1") || write_file(WATCHDOG, "1") ||
+	       set->page->state != VPMC_STATE_PAUSED ||
+	       pmu_holder(set->fd) != VPMC_HOLDER_WATCHDOG;
+}
+
+/*
+ * CPU 1 goes in suspend, and with it perf's last event. For the second that the
+ * kernel waits then, the set counts. It is paused again when the CPU comes back,
+ * before a user's thread runs.
+ */
+TEST_F(pause, perf_ends_while_suspended)
+{
+	struct set *set = &self->set;
+	struct vpmc_read before, after;
+	int state = set_level("processors");
+
+	ASSERT_EQ(0, write_file(DELAY, "1"));
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, set_program(set, kernel_and_user));
+	ASSERT_EQ(0, vpmc_ioctl(set->fd, VPMC_IOC_START, 0));
+	ASSERT_EQ(0, watchdog_pauses(set));
+	ASSERT_EQ(0, vpmc_read(set->fd, &before));
+	ASSERT_EQ(mem.iov_len, writev(state, &mem, 1));
+	EXPECT_EQ(VPMC_STATE_PAUSED, set->page->state);
+	EXPECT_EQ(VPMC_HOLDER_WATCHDOG, pmu_holder(set->fd));
+	ASSERT_EQ(0, vpmc_read(set->fd, &after));
+	EXPECT_LT(before.sum[0] + machine.tsc_khz * 500ULL, after.sum[0]);
+	EXPECT_EQ(before.sum[1], after.sum[1]);
+
+	ASSERT_EQ(0, vpmc_ioctl(set->fd, VPMC_IOC_STOP, 0));
+	ASSERT_EQ(0, write_file(WATCHDOG, "0"));
+	ASSERT_EQ(0, write_file(WATCHDOG_CPUS, "0-1"));
+	ASSERT_EQ(0, wait_for_pmu(set->fd));
+	close(state);
+	ASSERT_EQ(0, set_program(set, mine));
+	count_again(_metadata, set);
+}
+
+/*
+ * perf's last event ends, and the machine is suspended before sets go on: some of
+ * that is left for a worker. Returns the number of errors.
+ */
+static int wrong_if_ended(FIXTURE_DATA(pause) *self, const char *level, int us)
+{
+	struct runner sleeper = {
+		.kind = STANDS, .cpu = 1, .choice = pair, .moves = true,
+	};
+	int cpu, wrong, state = set_level(level);
+	struct set *set = &self->set;
+
+	wrong = runner_start(&sleeper) || set_clear(set) ||
+		perf_begin(&self->perf) ||
+		vpmc_ioctl(set->fd, VPMC_IOC_START, 0) ||
+		set->page->state != VPMC_STATE_PAUSED;
+	close(self->perf);
+	self->perf = -1;
+	if (us)
+		usleep(us);
+	wrong += writev(state, &mem, 1) != mem.iov_len ||
+		 wait_for_pmu(set->fd) ||
+		 set->page->state != VPMC_STATE_RUNNING ||
+		 vpmc_ioctl(set->fd, VPMC_IOC_STOP, 0);
+	for (cpu = 0; cpu < 2; cpu++)
+		wrong += pin(cpu) || set_clear(set) ||
+			 set_measure(set, code_loop, 1000, 0) ||
+			 wrong_after(set, CODE_LOOP(1000));
+	wrong += runner_finish(&sleeper) != 0;
+	close(state);
+	if (wrong)
+		fprintf(stderr, "# %s, %d us\n", level, us);
+	return wrong;
+}
+
+TEST_F(pause, perf_ends_before_suspend)
+{
+	int i, us;
+
+	for (i = 0; i < ARRAY_SIZE(levels); i++)
+		for (us = 0; us < 12000; us += 3000) {
+			ASSERT_EQ(0, pin(i & 1));
+			EXPECT_EQ(0, wrong_if_ended(self, levels[i], us));
+		}
 }
 
 NEEDS({ "*", EXACT | DISTURBS | ROOT },);

@@ -28,6 +28,7 @@ static const char *const putback_patterns[] = {
 	"/proc/sys/kernel/perf_event_max_sample_rate",
 	"/proc/sys/kernel/perf_cpu_time_max_percent",
 	"/proc/sys/kernel/nmi_watchdog",
+	"/proc/sys/kernel/watchdog_cpumask",
 	"/proc/sys/kernel/watchdog_thresh",
 	"/proc/sys/kernel/core_pattern",
 	"/proc/sys/kernel/core_pipe_limit",
