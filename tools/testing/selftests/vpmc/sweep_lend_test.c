@@ -123,6 +123,17 @@ static bool perf_has_all(const int *group)
 	return false;
 }
 
+/* Does it not count here? Returns -1 if that cannot be read. */
+static int group_stands(const int *group)
+{
+	__u64 before[4], after[4];
+
+	if (perf_read(group[0], 4, before))
+		return -1;
+	code_loop(100, 0);
+	return perf_read(group[0], 4, after) ? -1 : after[0] == before[0];
+}
+
 /* Did it have a counter when it came? */
 static volatile bool had_room;
 
@@ -275,6 +286,99 @@ TEST_F_TIMEOUT(sweep_lend, revoked, 1200)
 	       self->refused);
 	EXPECT_LT(0, self->granted);
 	EXPECT_LT(0, self->refused);
+}
+
+/* What the other CPU borrows: the same counter, and two more. */
+static const struct choice all_three[] = {
+	{ EV_BRANCHES, 1 }, { EV_BRANCHES, 2 }, { EV_BRANCHES, 3 }, {}
+};
+
+/* The other CPU borrows, counts, and ends its set. */
+static int another_borrows(struct sweep *s)
+{
+	struct set set = { .fd = vpmc_open(), .page = MAP_FAILED };
+	int err = set_program(&set, all_three);
+
+	if (!err && (set_measure(&set, code_loop, 100, 0) ||
+		     wrong_after(&set, CODE_LOOP(100))))
+		err = -EIO;
+	set_close(&set);
+	return err;
+}
+
+/* Two CONTROLs borrow at once, one of them more than the other. Both succeed. */
+TEST_F_TIMEOUT(sweep_lend, another_borrows, 1200)
+{
+	int i;
+
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, ioctl(self->pinned[i], PERF_EVENT_IOC_DISABLE, 0));
+	self->s->call = another_borrows;
+	sweep_all(_metadata, self->s, sweep_step(), wrong_borrowing, self);
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, ioctl(self->pinned[i], PERF_EVENT_IOC_ENABLE, 0));
+}
+
+/* A CPU goes and comes back. */
+static int another_cpu_comes(struct sweep *s)
+{
+	return set_cpu_online(3, "0") ?: set_cpu_online(3, "1");
+}
+
+/* Has the CPU learned what is lent, or that nothing is? */
+static int wrong_on_the_other_cpu(struct set *set, const int *group, bool lent)
+{
+	int wrong = pin(3);
+
+	if (lent)
+		wrong += set_clear(set) ||
+			 set_measure(set, code_loop, 100, 0) ||
+			 wrong_after(set, CODE_LOOP(100)) ||
+			 group_stands(group) != 1;
+	else
+		wrong += !perf_has_all(group);
+	return wrong + pin(0);
+}
+
+/* Borrow and give back. */
+static int wrong_if_cpu_comes(void *arg, unsigned long k)
+{
+	FIXTURE_DATA(sweep_lend) *self = arg;
+	struct sweep *s = self->s;
+	struct set set = { .fd = vpmc_open(), .page = MAP_FAILED };
+	int wrong = set.fd < 0;
+
+	wrong += sweep_arm(s, k) != 0;
+	wrong += set_program(&set, branches) != 0;
+	sweep_disarm(s);
+	wrong += wrong_on_the_other_cpu(&set, self->perf, true);
+	set_close(&set);
+	wrong += keep_counters("shared") != 0;
+	wrong += wrong_on_the_other_cpu(&set, self->perf, false);
+	return wrong;
+}
+
+static int wrong_return_if_cpu_comes(void *arg, unsigned long k)
+{
+	FIXTURE_DATA(sweep_lend) *self = arg;
+	struct sweep *s = self->s;
+	struct set set = { .fd = vpmc_open(), .page = MAP_FAILED };
+	int wrong = set.fd < 0 || set_program(&set, branches);
+
+	set_close(&set);
+	wrong += sweep_arm(s, k) != 0;
+	wrong += keep_counters("shared") != 0;
+	sweep_disarm(s);
+	return wrong + wrong_on_the_other_cpu(&set, self->perf, false);
+}
+
+/* A CPU goes and comes while counters are borrowed, and while they are returned. */
+TEST_F_TIMEOUT(sweep_lend, cpu_comes, 1200)
+{
+	self->s->call = another_cpu_comes;
+	sweep_all(_metadata, self->s, sweep_step(), wrong_if_cpu_comes, self);
+	sweep_all(_metadata, self->s, sweep_step(), wrong_return_if_cpu_comes,
+		  self);
 }
 
 /*
