@@ -100,13 +100,13 @@ TEST_F(shared, overflows_before_and_after)
 	samples_close(&perf);
 }
 
-/* Branches of this thread, or of a child, too: on its own, from now on. */
-static int open_single(bool inherit)
+/* An event of this thread, or of a child, too: on its own, and stopped. */
+static int open_single_of(uint64_t config, bool inherit)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_HARDWARE,
 		.size = sizeof(attr),
-		.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
+		.config = config,
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED |
 			       PERF_FORMAT_TOTAL_TIME_RUNNING,
 		.disabled = 1,
@@ -115,6 +115,11 @@ static int open_single(bool inherit)
 	};
 
 	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+}
+
+static int open_single(bool inherit)
+{
+	return open_single_of(PERF_COUNT_HW_BRANCH_INSTRUCTIONS, inherit);
 }
 
 /* perf counts on so many counters of this CPU, and leaves them dirty: 0 or -1. */
@@ -365,6 +370,81 @@ TEST_F(shared, enabled_and_disabled)
 	EXPECT_EQ(read.sum[0], read.sum[1]);
 }
 
+/* As "perf stat" with six events, which do not always fit beside sets. */
+#define SIX	6
+#define SIX_TURNS	100000
+
+static const uint64_t six_configs[SIX] = {
+	PERF_COUNT_HW_INSTRUCTIONS, PERF_COUNT_HW_CPU_CYCLES,
+	PERF_COUNT_HW_BRANCH_INSTRUCTIONS, PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
+	PERF_COUNT_HW_BRANCH_INSTRUCTIONS, PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
+};
+
+/* What @n events count of a loop, and what their times say: 0 or -1. */
+static int count_loop(const int *fd, int n, struct single *more)
+{
+	struct single before[SIX], after;
+	int i;
+
+	for (i = 0; i < n; i++)
+		if (read(fd[i], &before[i], sizeof(after)) != sizeof(after))
+			return -1;
+	if (prctl(PR_TASK_PERF_EVENTS_ENABLE))
+		return -1;
+	code_loop(SIX_TURNS, 0);
+	if (prctl(PR_TASK_PERF_EVENTS_DISABLE))
+		return -1;
+	for (i = 0; i < n; i++) {
+		if (read(fd[i], &after, sizeof(after)) != sizeof(after))
+			return -1;
+		more[i].count = after.count - before[i].count;
+		more[i].enabled = after.enabled - before[i].enabled;
+		more[i].running = after.running - before[i].running;
+	}
+	return 0;
+}
+
+/* Opens the events, and sees what each counts while it is alone: 0 or -1. */
+static int open_six(int *fd, struct single *alone)
+{
+	int i, one, bad = 0;
+
+	for (i = 0; i < SIX; i++) {
+		one = open_single_of(six_configs[i], false);
+		bad |= count_loop(&one, 1, &alone[i]) ||
+		       alone[i].running != alone[i].enabled ||
+		       alone[i].count < SIX_TURNS;
+		close(one);
+	}
+	for (i = 0; i < SIX; i++) {
+		fd[i] = open_single_of(six_configs[i], false);
+		bad |= fd[i] < 0;
+	}
+	return -bad;
+}
+
+/*
+ * An event that ran all the time has counted all, and no other has more. Returns
+ * the number of errors, and adds to @partly how many had a counter at times.
+ */
+static int wrong_six(const int *fd, const struct single *alone, int *partly)
+{
+	struct single more[SIX];
+	int i, wrong = 0;
+
+	if (count_loop(fd, SIX, more))
+		return -1;
+	for (i = 0; i < SIX; i++) {
+		bool all = more[i].running == more[i].enabled;
+
+		wrong += more[i].running > more[i].enabled ||
+			 more[i].count > alone[i].count ||
+			 (all && more[i].count != alone[i].count);
+		*partly += !all;
+	}
+	return wrong;
+}
+
 /* CONTROL and UNLINK of sets of 1, 2, and all but one counters, and of fixed ones. */
 static void borrow_at_random(unsigned int seed, int times)
 {
@@ -400,14 +480,16 @@ static int many_times(void)
 	return loans ? atoi(loans) : test_often(2000);
 }
 
-/* All are exact: the sets, and perf's counting and sampling. */
+/* All are exact: the sets, and perf's counting, sampling and multiplexing. */
 TEST_F_TIMEOUT(shared, many_borrowers, 1800)
 {
 	const uint64_t want = code_add(CODE_MEASURE, CODE_LOOP(100000)).insns;
-	int running = 4, status, i;
+	int running = 4, partly = 0, status, fd[SIX], i;
+	struct single alone[SIX];
 	struct perf_samples perf;
 
 	ASSERT_EQ(0, allow_all_samples());
+	ASSERT_EQ(0, open_six(fd, alone));
 	for (i = 0; i < running; i++)
 		if (!fork())
 			borrow_at_random(i + 1, many_times());
@@ -419,11 +501,15 @@ TEST_F_TIMEOUT(shared, many_borrowers, 1800)
 					  100000, 0));
 		EXPECT_EQ(want / 1009, samples_taken(&perf));
 		samples_close(&perf);
+		EXPECT_EQ(0, wrong_six(fd, alone, &partly));
 		while (running && waitpid(-1, &status, WNOHANG) > 0) {
 			EXPECT_EQ(0, status);
 			running--;
 		}
 	}
+	EXPECT_LT(0, partly);
+	for (i = 0; i < SIX; i++)
+		close(fd[i]);
 	ASSERT_EQ(0, open_branches(self->perf, ALL_GP, 0));
 	EXPECT_EQ(1, returned(self->perf));
 }
