@@ -496,8 +496,7 @@ TEST_F_TIMEOUT(sweep_lend, starved, 1200)
 	/*
 	 * A pool of workers asks kthreadd for one more before it begins to work.
 	 * The spinner is more urgent than kthreadd. So kthreadd leaves CPU 0, and
-	 * the pool gets its workers now. The machine's first loan also changes
-	 * code, under locks that any thread may hold.
+	 * the pool gets its workers now.
 	 */
 	ASSERT_EQ(0, keep_kthreadd_on(0xc));
 	ASSERT_EQ(0, borrow_once());
