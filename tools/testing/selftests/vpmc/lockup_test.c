@@ -6,7 +6,7 @@
  *
  * A CPU is locked up without help of the kernel: SYSCALL disables interrupts and
  * jumps to the address in MSR_LSTAR. For one system call that is a function of
- * this program. It restores the register, loops until it is told to end, and
+ * this program. It restores the register, loops until the test ends, and
  * returns by SYSRET. NMIs have a stack of their own, so they come all the time.
  *
  * Copyright (C) 2026 vpmc developers

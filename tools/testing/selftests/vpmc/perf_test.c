@@ -5,6 +5,8 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
+#include <vpmc-read.h>
+
 #include "disturb.h"
 #include "inherit.h"
 #include "perf.h"
@@ -120,6 +122,29 @@ TEST(counting_thread_has_the_leftover)
 		ASSERT_EQ(0, set_measure(&set, code_sleep, (long)&ts, 10));
 		EXPECT_EQ(0, wrong_after(&set, CODE_SLEEP(10)));
 	}
+	set_close(&set);
+	close(fd);
+}
+
+/* The same event: perf does not start the counters of a stopped set. */
+TEST(stopped_counters_stand_beside_the_leftover)
+{
+	const struct timespec ts = short_sleep(100000);
+	struct set set;
+	uint64_t raw[2];
+	int fd, i;
+
+	ASSERT_EQ(0, pin(0));
+	fd = perf_open_leftover();
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, set_open(&set, both));
+	ASSERT_EQ(0, set_measure(&set, code_loop, 10, 0));
+	for (i = 0; i < 2; i++)
+		raw[i] = vpmc_rdpmc(set.page->slot[i].index);
+	ASSERT_EQ(0, nanosleep(&ts, NULL));
+	code_loop(1000, 0);
+	for (i = 0; i < 2; i++)
+		EXPECT_EQ(raw[i], vpmc_rdpmc(set.page->slot[i].index));
 	set_close(&set);
 	close(fd);
 }
