@@ -193,8 +193,11 @@ TEST_F(lockup, reported)
 	pid = fork();
 	if (!pid)
 		be_locked_up(self->lockup, variant->cpu, variant->choice);
-	while (!self->lockup->ready)
+	ASSERT_LT(0, pid);
+	while (!self->lockup->ready) {
+		ASSERT_EQ(0, waitpid(pid, NULL, WNOHANG));
 		usleep(1000);
+	}
 	for (i = 0; i < LIMIT && !reported; i++) {
 		usleep(25000);
 		reported = logged(self->log, text);
