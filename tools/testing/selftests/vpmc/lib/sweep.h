@@ -463,13 +463,16 @@ static inline int sweep_stop(struct sweep *s)
 
 /*
  * Returns the number of instructions from one disturbance to the next: 1, or
- * what the environment says, or more on a slow kernel.
+ * what the environment says. On a slow kernel a function has more instructions,
+ * and the step is longer.
  */
 static inline unsigned long sweep_step(void)
 {
 	const char *step = getenv("SWEEP_STEP");
 
-	return step ? strtoul(step, NULL, 10) : test_slowness() > 1 ? 23 : 1;
+	if (step)
+		return strtoul(step, NULL, 10) * test_slowness();
+	return test_slowness() > 1 ? 23 : 1;
 }
 
 /* Disturbs at the k-th instruction. Returns the number of errors. */
