@@ -34,11 +34,13 @@ PROBLEM = re.compile("|".join(PATTERNS))
 # KCSAN reports races of the whole kernel, which Linux has many of. A report counts only
 # if one of the two accesses is by a function of this series, or by one that it calls: a
 # helper such as memcpy() is the first frame, and its caller the second. The names are
-# those of kernel/vpmc, arch/x86/kernel/vpmc and arch/x86/events/lend.c. Backends have
-# names with intel_ and amd_, and are called by functions with these.
+# those of kernel/vpmc, arch/x86/kernel/vpmc and arch/x86/events/lend.c, and of what the
+# series adds to arch/x86/events/core.c. Functions of backends have names with intel_ and
+# amd_. Their callers have one of the names here.
 KCSAN = re.compile(r"\bBUG: KCSAN: ")
 OURS = re.compile(r" \w*(?:vpmc|beside_|percounter_|costs_)|"
-                  r" (?:__)?x86_pmu_(?:end_loan|hand_lent_on|hand_on|has_events|leave|lend|look_at_lent|must_leave|pinned|release|return|unlend)")
+                  r" (?:__)?x86_pmu_(?:all_fit|begin_loan|end_loan|exchange_callbacks|give|hand_lent_on|hand_on|has_events|is_used|"
+                  r"keep|leave|lend|look_at_lent|must_leave|pinned|release|return|take|unlend|uses)")
 FRAME = re.compile(r" [\w.]+\+0x[0-9a-f]+/0x[0-9a-f]+$")
 ACCESS = re.compile(r" to 0x[0-9a-f]+ of \d+ bytes by ")
 NEAR = 2                        # frames of a stack that say whose access it is
@@ -71,8 +73,8 @@ def is_ours(report):
 def first_problem(lines, expected=()):
     """Returns the index of the first line that reports a problem, or None.
 
-    A line with one of the texts in EXPECTED is none, and neither is the call trace that
-    follows it."""
+    A line with one of the texts in EXPECTED reports no problem. Neither does the call
+    trace that follows it."""
     trace = False           # of an expected report
     for i, line in enumerate(lines):
         if not PROBLEM.search(line) or "Kernel command line:" in line:

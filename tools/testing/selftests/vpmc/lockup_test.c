@@ -7,7 +7,7 @@
  * A CPU is locked up without help of the kernel: SYSCALL disables interrupts and
  * jumps to the address in MSR_LSTAR. For one system call that is a function of
  * this program. It restores the register, loops until the test ends, and
- * returns by SYSRET. NMIs have a stack of their own, so they come all the time.
+ * returns by SYSRET. NMIs are not blocked, because they use a stack of their own.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -173,7 +173,7 @@ static bool logged(int log, const char *text)
 
 /*
  * The watchdog looks once a second. It compares with what it saw the last time,
- * and skips one look after the CPU has written to the console. In steps of 25 ms.
+ * and skips one look after the CPU has written to the console. Unit: 25 ms.
  */
 #define LIMIT	(3 * 40 + 20)
 

@@ -126,7 +126,7 @@ TEST(counting_thread_has_the_leftover)
 	close(fd);
 }
 
-/* The same event: perf does not start the counters of a stopped set. */
+/* perf's leftover event does not start the counters of a stopped set. */
 TEST(stopped_counters_stand_beside_the_leftover)
 {
 	const struct timespec ts = short_sleep(100000);

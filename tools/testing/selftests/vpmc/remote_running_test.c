@@ -149,7 +149,7 @@ TEST_F(running, read_while_it_migrates)
 	before = self->t.shared->turns;
 	ASSERT_EQ(0, program(self->fd, 0, events));
 	started = self->t.shared->turns;
-	/* The first move counts if it has run with the set before. */
+	/* The process must run with the set before its first move. */
 	await_turn(&self->t);
 	for (i = 0; i < 200; i++) {
 		from = self->t.shared->turns;

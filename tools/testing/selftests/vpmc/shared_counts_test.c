@@ -62,7 +62,7 @@ TEST_F(shared, overflows)
 TEST_F(shared, overflows_in_the_handler)
 {
 	const struct code_count more = code_add(CODE_MEASURE, CODE_LOOP(100000));
-	/* Longer than perf's handler, which a slow kernel takes longer for. */
+	/* Longer than perf's handler takes, also on a slow kernel. */
 	const uint64_t period = 20011 * test_slowness();
 	struct perf_samples perf;
 	struct vpmc_read read;
@@ -102,7 +102,7 @@ TEST_F(shared, overflows_before_and_after)
 	samples_close(&perf);
 }
 
-/* An event of this thread, or of a child, too: on its own, and stopped. */
+/* Opens one event of this thread, stopped; with @inherit of its children, too. */
 static int open_single_of(uint64_t config, bool inherit)
 {
 	struct perf_event_attr attr = {
@@ -426,7 +426,7 @@ static int open_six(int *fd, struct single *alone)
 }
 
 /*
- * An event that ran all the time has counted all, and no other has more. Returns
+ * An event that ran all the time has counted all. No event has more. Returns
  * the number of errors, and adds to @partly how many had a counter at times.
  */
 static int wrong_six(const int *fd, const struct single *alone, int *partly)

@@ -232,7 +232,7 @@ TEST_F(pause, suspended_all_the_way)
 	EXPECT_EQ(0, wrong_if_suspended(self, "none"));
 }
 
-/* Of a kernel that is suspended: what it executes, and what the user does. */
+/* Instructions of the kernel, and of the user. */
 static const struct choice kernel_and_user[] = {
 	{ EV_KERNEL_INSNS, VPMC_ANY }, { EV_INSNS, VPMC_ANY }, {}
 };
@@ -246,9 +246,9 @@ static int watchdog_pauses(struct set *set)
 }
 
 /*
- * CPU 1 goes in suspend, and with it perf's last event. For the second that the
- * kernel waits then, the set counts. It is paused again when the CPU comes back,
- * before a user's thread runs.
+ * CPU 1 goes offline in suspend, and perf's last event goes with it. The kernel
+ * then waits for a second, and the set counts. It is paused again when the CPU
+ * comes back, before a user's thread runs.
  */
 TEST_F(pause, perf_ends_while_suspended)
 {
@@ -279,8 +279,8 @@ TEST_F(pause, perf_ends_while_suspended)
 }
 
 /*
- * perf's last event ends, and the machine is suspended before sets go on: some of
- * that is left for a worker. Returns the number of errors.
+ * perf's last event ends. A worker lets sets go on. The machine is suspended before
+ * the worker has finished. Returns the number of errors.
  */
 static int wrong_if_ended(FIXTURE_DATA(pause) *self, const char *level, int us)
 {

@@ -123,7 +123,7 @@ static bool perf_has_all(const int *group)
 	return false;
 }
 
-/* Does it not count here? Returns -1 if that cannot be read. */
+/* Does the group stand still on this CPU? Returns -1 if it cannot be read. */
 static int group_stands(const int *group)
 {
 	__u64 before[4], after[4];
@@ -325,7 +325,7 @@ static int another_cpu_comes(struct sweep *s)
 	return set_cpu_online(3, "0") ?: set_cpu_online(3, "1");
 }
 
-/* Has the CPU learned what is lent, or that nothing is? */
+/* Checks that CPU 3 respects what is lent now. */
 static int wrong_on_the_other_cpu(struct set *set, const int *group, bool lent)
 {
 	int wrong = pin(3);
