@@ -7,6 +7,7 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include "vpmc_test.h"
+#include "beside.h"
 #include "disturb.h"
 #include "rdpmc.h"
 
@@ -164,6 +165,40 @@ TEST(freezes)
 	EXPECT_EQ(!on << 14, rdmsr(msr, DEBUGCTL) & FREEZES);
 	EXPECT_EQ(0, write_file(FREEZE_ON_SMI, on ? "1" : "0"));
 	EXPECT_EQ(before, rdmsr(msr, DEBUGCTL));
+}
+
+/* While sets use borrowed counters, a new value of the file has to wait. */
+TEST(freezes_beside)
+{
+	static const struct choice borrowed[] = {
+		{ EV_INSNS, 1 }, { EV_BRANCHES, 2 }, {}
+	};
+	int msr = open("/dev/cpu/0/msr", O_RDWR);
+	int before = read_number(FREEZE_ON_SMI);
+	struct set set;
+	int i;
+
+	ASSERT_LE(0, msr);
+	ASSERT_LE(0, before);
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, keep_counters("shared"));
+	for (i = 0; i < 4; i++) {
+		int on = i >> 1;
+		int wanted = i & 1;
+
+		ASSERT_EQ(0, write_file(FREEZE_ON_SMI, on ? "1" : "0"));
+		EXPECT_EQ(on << 14, rdmsr(msr, DEBUGCTL) & FREEZES);
+		ASSERT_EQ(0, set_open(&set, borrowed));
+		ASSERT_EQ(0, set_measure(&set, code_loop, TURNS, 0));
+		EXPECT_EQ(0, rdmsr(msr, DEBUGCTL) & FREEZES);
+		EXPECT_EQ(0, write_file(FREEZE_ON_SMI, wanted ? "1" : "0"));
+		EXPECT_EQ(0, rdmsr(msr, DEBUGCTL) & FREEZES);
+		EXPECT_EQ(wanted, read_number(FREEZE_ON_SMI));
+		set_close(&set);
+		EXPECT_EQ(wanted << 14, rdmsr(msr, DEBUGCTL) & FREEZES);
+	}
+	EXPECT_EQ(0, write_file(FREEZE_ON_SMI, before ? "1" : "0"));
+	EXPECT_EQ(0, keep_counters("all"));
 }
 
 #define GLOBAL_STATUS	0x38e
