@@ -47,6 +47,21 @@ static int come_and_go(int n)
 }
 
 /*
+ * The first set since the machine was started prepares nothing on other CPUs. This is
+ * the first program that runs.
+ */
+TEST(first_set_interrupts_nobody)
+{
+	long before;
+
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, wait_until_left_alone(1));
+	before = function_calls(1);
+	ASSERT_EQ(0, come_and_go(1));
+	EXPECT_EQ(before, function_calls(1));
+}
+
+/*
  * Nothing else needs CPU 1: it is isolated. If it never ran an address space, a
  * change of that one's permission to use RDPMC does not interrupt it either.
  */

@@ -319,10 +319,28 @@ TEST_F_TIMEOUT(sweep_lend, another_borrows, 1200)
 		ASSERT_EQ(0, ioctl(self->pinned[i], PERF_EVENT_IOC_ENABLE, 0));
 }
 
-/* A CPU goes and comes back. */
+static int another_cpu_goes(struct sweep *s)
+{
+	return set_cpu_online(3, "0");
+}
+
 static int another_cpu_comes(struct sweep *s)
 {
-	return set_cpu_online(3, "0") ?: set_cpu_online(3, "1");
+	return set_cpu_online(3, "1");
+}
+
+/* CPU 3 comes or goes while @s is armed. Otherwise it is online. */
+static int arm_for_cpu(struct sweep *s, unsigned long k)
+{
+	if (s->call == another_cpu_comes && set_cpu_online(3, "0"))
+		return 1;
+	return sweep_arm(s, k) != 0;
+}
+
+static int disarm_for_cpu(struct sweep *s)
+{
+	sweep_disarm(s);
+	return set_cpu_online(3, "1") != 0;
 }
 
 /* Checks that CPU 3 respects what is lent now. */
@@ -348,9 +366,9 @@ static int wrong_if_cpu_comes(void *arg, unsigned long k)
 	struct set set = { .fd = vpmc_open(), .page = MAP_FAILED };
 	int wrong = set.fd < 0;
 
-	wrong += sweep_arm(s, k) != 0;
+	wrong += arm_for_cpu(s, k);
 	wrong += set_program(&set, branches) != 0;
-	sweep_disarm(s);
+	wrong += disarm_for_cpu(s);
 	wrong += wrong_on_the_other_cpu(&set, self->perf, true);
 	set_close(&set);
 	wrong += keep_counters("shared") != 0;
@@ -366,19 +384,27 @@ static int wrong_return_if_cpu_comes(void *arg, unsigned long k)
 	int wrong = set.fd < 0 || set_program(&set, branches);
 
 	set_close(&set);
-	wrong += sweep_arm(s, k) != 0;
+	wrong += arm_for_cpu(s, k);
 	wrong += keep_counters("shared") != 0;
-	sweep_disarm(s);
+	wrong += disarm_for_cpu(s);
 	return wrong + wrong_on_the_other_cpu(&set, self->perf, false);
 }
 
-/* A CPU goes and comes while counters are borrowed, and while they are returned. */
+/* A CPU goes or comes while counters are borrowed, and while they are returned. */
 TEST_F_TIMEOUT(sweep_lend, cpu_comes, 1200)
 {
-	self->s->call = another_cpu_comes;
-	sweep_all(_metadata, self->s, sweep_step(), wrong_if_cpu_comes, self);
-	sweep_all(_metadata, self->s, sweep_step(), wrong_return_if_cpu_comes,
-		  self);
+	int (*calls[])(struct sweep *s) = {
+		another_cpu_goes, another_cpu_comes,
+	};
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		self->s->call = calls[i];
+		sweep_all(_metadata, self->s, sweep_step(), wrong_if_cpu_comes,
+			  self);
+		sweep_all(_metadata, self->s, sweep_step(),
+			  wrong_return_if_cpu_comes, self);
+	}
 }
 
 /*
