@@ -9,6 +9,7 @@
 
 #define PAIR_EVENT	0xff03
 
+/* Of all threads: it stays on CPU 0 while this thread waits for a loan. */
 static int open_pair(void)
 {
 	struct perf_event_attr attr = {
@@ -18,12 +19,12 @@ static int open_pair(void)
 		.exclude_kernel = 1,
 	};
 
-	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	return syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0);
 }
 
 /*
- * The event has counters 0 and 1, and the set borrows the second one. Each switch
- * writes the selects of perf's events.
+ * The event has counters 0 and 1, and the set borrows the second one. perf writes the
+ * selects of all its events in each switch, because this thread has one, too.
  */
 TEST_F(shared, pair_leaves)
 {
@@ -32,6 +33,7 @@ TEST_F(shared, pair_leaves)
 
 	self->perf[0] = open_pair();
 	ASSERT_LE(0, self->perf[0]);
+	ASSERT_EQ(0, open_branches(&self->perf[1], 1, 0));
 	ASSERT_EQ(0, set_open(&self->set, second));
 	ASSERT_EQ(0, set_measure(&self->set, code_sleep, (long)&ts, 200));
 	EXPECT_EQ(0, wrong_after(&self->set, CODE_SLEEP(200)));
