@@ -8,6 +8,9 @@
 #include "shared.h"
 
 #define PAIR_EVENT	0xff03
+#define TURNS		500000
+
+static uint64_t period = 1ULL << 40;
 
 /* Of all threads: it stays on CPU 0 while this thread waits for a loan. */
 static int open_pair(void)
@@ -16,27 +19,44 @@ static int open_pair(void)
 		.type = PERF_TYPE_RAW,
 		.size = sizeof(attr),
 		.config = PAIR_EVENT,
+		.sample_period = period,
 		.exclude_kernel = 1,
 	};
 
 	return syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0);
 }
 
-/*
- * The event has counters 0 and 1, and the set borrows the second one. perf writes the
- * selects of all its events in each switch, because this thread has one, too.
- */
+/* A process that lets perf write the event's registers on CPU 0 all the time. */
+static pid_t start_writer(int perf)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	while (!pin(1) && !ioctl(perf, PERF_EVENT_IOC_PERIOD, &period))
+		;
+	_exit(1);
+}
+
+/* The event has counters 0 and 1, and the set borrows the second one. */
 TEST_F(shared, pair_leaves)
 {
 	static const struct choice second[] = { { EV_BRANCHES, 1 }, {} };
-	const struct timespec ts = short_sleep(100000);
+	int status, wrong;
+	pid_t pid;
 
 	self->perf[0] = open_pair();
 	ASSERT_LE(0, self->perf[0]);
-	ASSERT_EQ(0, open_branches(&self->perf[1], 1, 0));
 	ASSERT_EQ(0, set_open(&self->set, second));
-	ASSERT_EQ(0, set_measure(&self->set, code_sleep, (long)&ts, 200));
-	EXPECT_EQ(0, wrong_after(&self->set, CODE_SLEEP(200)));
+	pid = start_writer(self->perf[0]);
+	ASSERT_LT(0, pid);
+	wrong = set_measure(&self->set, code_loop, TURNS, 0) ||
+		wrong_after(&self->set, CODE_LOOP(TURNS));
+	/* It ends by itself only if it fails. */
+	EXPECT_EQ(0, waitpid(pid, &status, WNOHANG));
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	EXPECT_EQ(0, wrong);
 }
 
 static bool has_pairs(void)
