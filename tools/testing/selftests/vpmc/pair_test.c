@@ -26,15 +26,22 @@ static int open_pair(void)
 	return syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0);
 }
 
-/* A process that lets perf write the event's registers on CPU 0 all the time. */
-static pid_t start_writer(int perf)
+/*
+ * A process that lets perf write the event's registers on CPU 0 all the time. It
+ * counts how often, and has done so once.
+ */
+static pid_t start_writer(int perf, volatile uint32_t *times)
 {
 	pid_t pid = fork();
 
-	if (pid)
+	if (pid) {
+		while (pid > 0 && !*times && !waitpid(pid, NULL, WNOHANG))
+			usleep(1000);
 		return pid;
-	while (!pin(1) && !ioctl(perf, PERF_EVENT_IOC_PERIOD, &period))
-		;
+	}
+	if (!pin(1))
+		while (!ioctl(perf, PERF_EVENT_IOC_PERIOD, &period))
+			++*times;
 	_exit(1);
 }
 
@@ -42,20 +49,24 @@ static pid_t start_writer(int perf)
 TEST_F(shared, pair_leaves)
 {
 	static const struct choice second[] = { { EV_BRANCHES, 1 }, {} };
-	int status, wrong;
+	volatile uint32_t *times = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+					MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint32_t before;
+	int wrong;
 	pid_t pid;
 
+	ASSERT_NE(MAP_FAILED, (void *)times);
 	self->perf[0] = open_pair();
 	ASSERT_LE(0, self->perf[0]);
 	ASSERT_EQ(0, set_open(&self->set, second));
-	pid = start_writer(self->perf[0]);
+	pid = start_writer(self->perf[0], times);
 	ASSERT_LT(0, pid);
+	before = *times;
 	wrong = set_measure(&self->set, code_loop, TURNS, 0) ||
 		wrong_after(&self->set, CODE_LOOP(TURNS));
-	/* It ends by itself only if it fails. */
-	EXPECT_EQ(0, waitpid(pid, &status, WNOHANG));
+	EXPECT_LT(before + 10, *times);
 	kill(pid, SIGKILL);
-	waitpid(pid, &status, 0);
+	waitpid(pid, NULL, 0);
 	EXPECT_EQ(0, wrong);
 }
 
