@@ -8,7 +8,7 @@
 #include "shared.h"
 
 #define PAIR_EVENT	0xff03
-#define TURNS		500000
+#define TURNS		20000000
 
 static uint64_t period = 1ULL << 40;
 
