@@ -51,6 +51,8 @@ static int measure(struct set *set, int perf, uint64_t period,
 
 TEST_F(shared, at_each_instruction)
 {
+	/* The handler of a slow kernel is longer. */
+	const unsigned int step = test_slowness() > 1 ? 23 : 1;
 	unsigned int n = 0, late = 0;
 	struct around all, one;
 	struct perf_samples perf;
@@ -68,16 +70,16 @@ TEST_F(shared, at_each_instruction)
 	ASSERT_FALSE(all.stopped);
 	ASSERT_LT(all.before + 2 * TURNS + 500, all.after);
 
-	for (period = all.before; period < all.after; period++) {
+	for (period = all.before; period < all.after; period += step) {
 		ASSERT_EQ(0, measure(&self->set, perf.fd, period, &one));
 		if (one.before >= period)
 			continue;
 		n++;
 		late += one.after >= period && !one.stopped;
 	}
-	TH_LOG("%u of %lu periods ended in the loop, %u too late", n,
+	TH_LOG("%u periods ended in %lu instructions, %u too late", n,
 	       (unsigned long)(all.after - all.before), late);
-	EXPECT_LT((all.after - all.before) / 2, n);
+	EXPECT_LT((all.after - all.before) / step / 2, n);
 	EXPECT_EQ(0, late);
 	samples_close(&perf);
 }
