@@ -194,37 +194,19 @@ TEST_F(beside, stopped_set_stands)
 /* Overflows of ours while perf has no event: perf's NMI still handles them. */
 TEST_F(beside, overflows_without_perf)
 {
-	struct vpmc_read read;
-
 	ASSERT_EQ(0, open_for_overflows(&self->set, 1000));
-	ASSERT_EQ(0, set_measure(&self->set, code_loop, 100000, 0));
-	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
-	EXPECT_EQ(code_add(CODE_MEASURE, CODE_LOOP(100000)).insns, read.sum[0]);
-	EXPECT_EQ(read.sum[0] / 1000, self->set.page->overflows);
-	EXPECT_EQ(0, self->set.page->merged);
+	expect_overflows(_metadata, &self->set, 1000);
 }
 
 /* Both interrupt, often together. Neither loses one or gets the other's. */
 TEST_F(beside, overflows_while_perf_samples)
 {
-	const long n = 100000;
-	struct code_count more;
 	struct perf_samples perf;
-	struct vpmc_read read;
 
 	ASSERT_EQ(0, allow_all_samples());
 	ASSERT_EQ(0, open_for_overflows(&self->set, 1000));
 	ASSERT_EQ(0, samples_open(&perf, 1009));
-	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
-	ASSERT_EQ(0, code_measure(perf.fd, PERF_EVENT_IOC_ENABLE,
-				  PERF_EVENT_IOC_DISABLE, code_loop, n, 0));
-	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
-	more = code_add(CODE_MEASURE, CODE_LOOP(n));
-	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
-	EXPECT_LE(more.insns, read.sum[0]);
-	EXPECT_EQ(read.sum[0] / 1000, self->set.page->overflows);
-	EXPECT_EQ(0, self->set.page->merged);
-	EXPECT_EQ(more.insns / 1009, samples_taken(&perf));
+	expect_overflows_of_both(_metadata, &self->set, 1000, &perf, 1009);
 	samples_close(&perf);
 }
 

@@ -9,7 +9,7 @@
 
 #include "disturb.h"
 #include "inherit.h"
-#include "perf.h"
+#include "perf_samples.h"
 
 static const struct choice both[] = {
 	{ EV_INSNS, FIXED(0) }, { EV_BRANCHES, 0 }, {}
@@ -305,37 +305,16 @@ TEST(no_counter)
 /* A counter's interrupts by perf: one sample for each @period instructions. */
 static long samples(long n, uint64_t period)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_HARDWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_HW_INSTRUCTIONS,
-		.sample_period = period,
-		.sample_type = PERF_SAMPLE_IP,
-		.disabled = 1,
-		.exclude_kernel = 1,
-	};
-	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
-	struct perf_event_mmap_page *page;
-	long records = -1;
+	struct perf_samples perf;
+	long taken = -1;
 
 	/* One page of records: no more than 256 of them are asked for. */
-	page = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (page != MAP_FAILED &&
-	    !code_measure(fd, PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE,
-			  code_loop, n, 0))
-		records = page->data_head / (sizeof(struct perf_event_header) +
-					     sizeof(uint64_t));
-	munmap(page, 2 * PAGE);
-	close(fd);
-	return records;
-}
-
-/* perf drops samples if they come often, or if a slow kernel takes long for one. */
-static int allow_all_samples(void)
-{
-	return write_file("/proc/sys/kernel/perf_event_max_sample_rate",
-			  "10000000") ||
-	       write_file("/proc/sys/kernel/perf_cpu_time_max_percent", "0");
+	if (!samples_open(&perf, period) &&
+	    !code_measure(perf.fd, PERF_EVENT_IOC_ENABLE,
+			  PERF_EVENT_IOC_DISABLE, code_loop, n, 0))
+		taken = samples_taken(&perf);
+	samples_close(&perf);
+	return taken;
 }
 
 TEST(perf_samples_afterwards)

@@ -23,35 +23,19 @@ static int open_each_1000(struct set *set)
 /* perf has no event, and still handles the interrupt. */
 TEST_F(shared, overflows_without_perf)
 {
-	struct vpmc_read read;
-
 	ASSERT_EQ(0, open_each_1000(&self->set));
-	ASSERT_EQ(0, set_measure(&self->set, code_loop, 100000, 0));
-	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
-	EXPECT_EQ(code_add(CODE_MEASURE, CODE_LOOP(100000)).insns, read.sum[0]);
-	EXPECT_EQ(read.sum[0] / 1000, self->set.page->overflows);
-	EXPECT_EQ(0, self->set.page->merged);
+	expect_overflows(_metadata, &self->set, 1000);
 }
 
 /* Both interrupt, often together. Neither loses one or gets the other's. */
 TEST_F(shared, overflows)
 {
-	const struct code_count more = code_add(CODE_MEASURE, CODE_LOOP(100000));
 	struct perf_samples perf;
-	struct vpmc_read read;
 
 	ASSERT_EQ(0, allow_all_samples());
 	ASSERT_EQ(0, samples_open(&perf, 1009));
 	ASSERT_EQ(0, open_each_1000(&self->set));
-	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
-	ASSERT_EQ(0, code_measure(perf.fd, PERF_EVENT_IOC_ENABLE,
-				  PERF_EVENT_IOC_DISABLE, code_loop, 100000, 0));
-	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
-	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
-	EXPECT_LE(more.insns, read.sum[0]);
-	EXPECT_EQ(read.sum[0] / 1000, self->set.page->overflows);
-	EXPECT_EQ(0, self->set.page->merged);
-	EXPECT_EQ(more.insns / 1009, samples_taken(&perf));
+	expect_overflows_of_both(_metadata, &self->set, 1000, &perf, 1009);
 	samples_close(&perf);
 }
 

@@ -17,7 +17,6 @@
 #define COUNTED		code_add(CODE_MEASURE, CODE_LOOP(TURNS))
 
 /* How long CPU 1 waits for something that CPU 0 may block. */
-#define WAITS		50
 
 /* A member on CPU 1, which does one thing on request. */
 struct member {
@@ -69,17 +68,6 @@ FIXTURE_TEARDOWN(sweep_family)
 	set_close(&self->root);
 	EXPECT_EQ(0, sweep_stop(self->s));
 	EXPECT_EQ(0, stop_disturber(self->competitor));
-}
-
-/* It may not reach this point before CPU 0 continues. */
-static bool wait_for(bool (*there)(void))
-{
-	static const struct timespec moment = { .tv_nsec = 200000 };
-	int i;
-
-	for (i = 0; i < WAITS && !there(); i++)
-		nanosleep(&moment, NULL);
-	return there();
 }
 
 /* The end of the scene waits for CPU 0 where that has a lock. */
@@ -184,7 +172,7 @@ static int end_all(struct sweep *s)
 	for (i = 0; i < MEMBERS; i++)
 		if (child_send(&scene->member[i].self))
 			return -errno;
-	scene->meanwhile += wait_for(have_ended) && is_held();
+	scene->meanwhile += sweep_wait_for(have_ended) && is_held();
 	return 0;
 }
 
@@ -326,7 +314,7 @@ static int fork_all(struct sweep *s)
 	for (i = 0; i < MEMBERS; i++)
 		if (child_send(&scene->member[i].self))
 			return -errno;
-	scene->meanwhile += wait_for(have_children) && is_held();
+	scene->meanwhile += sweep_wait_for(have_children) && is_held();
 	return 0;
 }
 

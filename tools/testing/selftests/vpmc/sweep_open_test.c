@@ -11,7 +11,6 @@
 #include "poller.h"
 
 /* How long CPU 1 waits for something that CPU 0 may block. */
-#define WAITS	50
 
 struct scene {
 	struct sweep *s;
@@ -46,17 +45,6 @@ FIXTURE_TEARDOWN(sweep_open)
 {
 	EXPECT_EQ(0, sweep_stop(scene->s));
 	EXPECT_EQ(0, stop_disturber(self->competitor));
-}
-
-/* It may not come to that before CPU 0 goes on. */
-static bool wait_for(bool (*there)(void))
-{
-	static const struct timespec moment = { .tv_nsec = 200000 };
-	int i;
-
-	for (i = 0; i < WAITS && !there(); i++)
-		nanosleep(&moment, NULL);
-	return there();
 }
 
 /*
@@ -114,7 +102,7 @@ static int end_it(struct sweep *s)
 
 	if (kill(scene->pid, SIGKILL))
 		return -errno;
-	if (!wait_for(is_zombie))
+	if (!sweep_wait_for(is_zombie))
 		return 0;
 	at = pmu_trigger_status();
 	scene->meanwhile += pmu_trigger_state(&at) == PMU_TRIGGER_HELD;
@@ -242,7 +230,7 @@ static int exec_it(struct sweep *s)
 
 	if (write(scene->go, "", 1) != 1)
 		return -errno;
-	if (!wait_for(is_secret))
+	if (!sweep_wait_for(is_secret))
 		return 0;
 	at = pmu_trigger_status();
 	scene->meanwhile += pmu_trigger_state(&at) == PMU_TRIGGER_HELD;

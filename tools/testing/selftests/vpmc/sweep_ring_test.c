@@ -15,9 +15,6 @@
 /* A bit less than one period, with START and STOP. */
 #define TURNS	2300
 
-/* How long CPU 1 waits for something that CPU 0 may block. */
-#define WAITS	50
-
 FIXTURE(sweep_ring)
 {
 	struct sweep *s;
@@ -155,15 +152,16 @@ static int start_old_program(void)
 	return scene->pid < 0 || read(scene->done, &byte, 1) != 1 || pin(0);
 }
 
+static bool is_done(void)
+{
+	return poll_now(scene->done) == POLLIN;
+}
+
 static int let_it_exec(struct sweep *s)
 {
-	static const struct timespec moment = { .tv_nsec = 200000 };
-	int i;
-
 	if (write(scene->go, "", 1) != 1)
 		return -errno;
-	for (i = 0; i < WAITS && poll_now(scene->done) != POLLIN; i++)
-		nanosleep(&moment, NULL);
+	sweep_wait_for(is_done);
 	return 0;
 }
 

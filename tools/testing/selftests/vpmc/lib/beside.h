@@ -9,7 +9,7 @@
 #define BESIDE_H
 
 #include "overflow.h"
-#include "perf.h"
+#include "perf_samples.h"
 
 #define COUNTERS	"/proc/sys/kernel/vpmc_counters"
 
@@ -121,54 +121,46 @@ static inline int open_for_overflows(struct set *set, uint64_t period)
 	return set_control(set);
 }
 
-/*
- * perf drops samples if they come often, or if a slow kernel takes long for
- * one. After that perf accepts no other rate.
- */
-static inline int allow_all_samples(void)
+/* For a set that counts instructions and overflows after each @period. */
+static inline void expect_all_overflows(struct __test_metadata *_metadata,
+					const struct set *set, uint64_t insns,
+					uint64_t period)
 {
-	if (!read_number("/proc/sys/kernel/perf_cpu_time_max_percent"))
-		return 0;
-	return write_file("/proc/sys/kernel/perf_event_max_sample_rate",
-			  "10000000") ||
-	       write_file("/proc/sys/kernel/perf_cpu_time_max_percent", "0");
+	struct vpmc_read read;
+
+	ASSERT_EQ(0, vpmc_read(set->fd, &read));
+	EXPECT_LE(insns, read.sum[0]);
+	EXPECT_EQ(read.sum[0] / period, set->page->overflows);
+	EXPECT_EQ(0, set->page->merged);
 }
 
-/* A perf event with interrupts. */
-struct perf_samples {
-	int fd;
-	struct perf_event_mmap_page *page;
-};
-
-static inline int samples_open(struct perf_samples *samples, uint64_t period)
+/* perf has no event, and still handles the interrupt. */
+static inline void expect_overflows(struct __test_metadata *_metadata,
+				    struct set *set, uint64_t period)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_HARDWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_HW_INSTRUCTIONS,
-		.sample_period = period,
-		.sample_type = PERF_SAMPLE_IP,
-		.disabled = 1,
-		.exclude_kernel = 1,
-	};
+	struct vpmc_read read;
 
-	samples->fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
-	/* Room for 256 records. */
-	samples->page = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED,
-			     samples->fd, 0);
-	return samples->page == MAP_FAILED ? -errno : 0;
+	ASSERT_EQ(0, set_measure(set, code_loop, 100000, 0));
+	ASSERT_EQ(0, vpmc_read(set->fd, &read));
+	EXPECT_EQ(code_add(CODE_MEASURE, CODE_LOOP(100000)).insns, read.sum[0]);
+	expect_all_overflows(_metadata, set, read.sum[0], period);
 }
 
-static inline uint64_t samples_taken(const struct perf_samples *samples)
+/* Both interrupt, often together. Neither loses one or gets the other's. */
+static inline void expect_overflows_of_both(struct __test_metadata *_metadata,
+					    struct set *set, uint64_t period,
+					    const struct perf_samples *perf,
+					    uint64_t period_of_perf)
 {
-	return samples->page->data_head / (sizeof(struct perf_event_header) +
-					   sizeof(uint64_t));
-}
+	const long n = 100000;
+	const struct code_count more = code_add(CODE_MEASURE, CODE_LOOP(n));
 
-static inline void samples_close(struct perf_samples *samples)
-{
-	munmap(samples->page, 2 * PAGE);
-	close(samples->fd);
+	ASSERT_EQ(0, vpmc_ioctl(set->fd, VPMC_IOC_START, 0));
+	ASSERT_EQ(0, code_measure(perf->fd, PERF_EVENT_IOC_ENABLE,
+				  PERF_EVENT_IOC_DISABLE, code_loop, n, 0));
+	ASSERT_EQ(0, vpmc_ioctl(set->fd, VPMC_IOC_STOP, 0));
+	expect_all_overflows(_metadata, set, more.insns, period);
+	EXPECT_EQ(more.insns / period_of_perf, samples_taken(perf));
 }
 
 /* Registers that both sides write. */

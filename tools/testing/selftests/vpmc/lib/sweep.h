@@ -475,6 +475,17 @@ static inline unsigned long sweep_step(void)
 	return test_slowness() > 1 ? 23 : 1;
 }
 
+/* Waits a while: CPU 0 may have to continue before it is there. */
+static inline bool sweep_wait_for(bool (*there)(void))
+{
+	static const struct timespec moment = { .tv_nsec = 200000 };
+	int i;
+
+	for (i = 0; i < 50 && !there(); i++)
+		nanosleep(&moment, NULL);
+	return there();
+}
+
 /* Disturbs at the k-th instruction. Returns the number of errors. */
 typedef int (*sweep_fn)(void *arg, unsigned long k);
 

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0
+"""README's table of costs: scripts/bench --readme prints it, and each run compares it.
+
+Another compiler gives slightly other numbers, so a number of README may differ from the
+measured one by 1/20.
+"""
+
+import re
+
+PART = 20
+HEAD = ("what", "vpmc", "perf_event 6.12")
+COLUMNS = ("vpmc", "perf")
+# Case and number of counters of each line, all on the first processor
+LINES = {
+    "read all in user mode, inline": ("read-inline", 4),
+    "the same as a function for any number": ("read-call", 4),
+    "switch between two threads of a process": ("switch-same-mm-same", 4),
+    "to another process without counters, back": ("switch-other-mm-unmonitored", 4),
+    "open, program and map a set": ("open", 4),
+    "overflow until the signal's handler": ("overflow-to-handler", 4),
+    "switch of threads without counters": ("unmonitored-same-mm-nothing", 0),
+    "fork and exit of a thread without counters": ("fork-exit-hooks", 0),
+}
+# Registers that a line of its own tells, below the line of the case
+DETAILS = {
+    "switch between two threads of a process": (("RDPMC", "rdpmc"), ("RDTSC", "rdtsc"), ("WRMSR", "wrmsr")),
+    "to another process without counters, back": (("WRMSR", "wrmsr"), ("CR4 writes", "cr4")),
+}
+
+
+def lines(rows):
+    """Yields each line that was measured: its text, and for each column a list of numbers."""
+    measured = {(row["case"], row["n"], row["who"]): row for row in rows if row["cpu"] == rows[0]["cpu"]}
+    for what, (case, n) in LINES.items():
+        found = [measured.get((case, n, who)) for who in COLUMNS]
+        if not any(found):
+            continue
+        yield what, [[row["instructions"]] if row else None for row in found]
+        if what in DETAILS:
+            names, figures = zip(*DETAILS[what])
+            yield "  of them " + ", ".join(names), [[row[f] for f in figures] if row else None for row in found]
+
+
+def cell(numbers):
+    return ", ".join(f"{number:g}" if number < 1e6 else str(number) for number in numbers or ())
+
+
+def show(rows):
+    """Prints the table as README has it."""
+    table = [HEAD, *((what, *map(cell, columns)) for what, columns in lines(rows))]
+    for what, ours, others in table:
+        print(f"    {what:41}{ours:>8}  {others:>9}".rstrip())
+
+
+def written(readme):
+    """Returns the lines of README's table: the cells after the text, in README's order."""
+    texts = re.search(r"^ +what +vpmc +perf_event.*\n((?: +\S.*\n)+)", readme, re.MULTILINE)
+    return [re.split(r"\s{2,}", line.strip()) for line in texts[1].splitlines()] if texts else []
+
+
+def close(said, numbers):
+    said = [float(number) for number in said.split(", ")]
+    return len(said) == len(numbers) and all(abs(a - b) * PART <= b for a, b in zip(said, numbers))
+
+
+def wrong(rows, readme, whole):
+    """Returns a text for each number of README that is not what was measured, and for each
+    line that has no measurement, if the run was a whole one."""
+    table = written(readme)
+    said = {}
+    last = ""
+    for text, *cells in table:
+        last = text if not text.startswith("of them") else last
+        said[last, text] = cells
+    faults = [] if table else ["README has no table of costs"]
+    last = ""
+    for what, columns in lines(rows):
+        text = what.strip()
+        last = text if not text.startswith("of them") else last
+        cells = said.pop((last, text), None)
+        if cells is None:
+            faults.append(f"README has no line '{text}'")
+            continue
+        for who, said_, numbers in zip(HEAD[1:], cells, columns):
+            if numbers and not close(said_, numbers):
+                of = text if text == last else f"{last}, {text}"
+                faults.append(f"README has {said_} for {who}'s {of}; measured: {cell(numbers)}")
+    if whole:
+        faults += [f"'{text}' was not measured" for _, text in said]
+    return faults
