@@ -273,7 +273,7 @@ static int open_stopping(uint64_t period)
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_HARDWARE,
 		.size = sizeof(attr),
-		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.config = PERF_COUNT_HW_CPU_CYCLES | perf_pmu_here(),
 		.sample_period = period,
 		.disabled = 1,
 		.exclude_user = 1,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * perf's event that needs a pair of counters leaves both when one of them is lent.
- * For AMD's processors from family 17h on.
+ * perf's event that needs a pair of counters has both, and leaves both when one of
+ * them is lent. For AMD's processors from family 17h on.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -68,6 +68,75 @@ TEST_F(shared, pair_leaves)
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	EXPECT_EQ(0, wrong);
+}
+
+/* The second counter of the pair, on CPU 0. */
+static uint64_t second_counter(void)
+{
+	uint64_t value = ~0ULL;
+	int fd = open("/dev/cpu/0/msr", O_RDONLY);
+
+	if (pread(fd, &value, sizeof(value), 0xc0010203) != sizeof(value))
+		value = ~0ULL;
+	close(fd);
+	return value;
+}
+
+/* This process may use RDPMC now, so perf zeroes counters that it has left. */
+static int let_perf_zero(void)
+{
+	int fd = perf_open_insns(), err = 0;
+	void *page;
+
+	if (fd < 0)
+		return fd;
+	page = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED)
+		err = -errno;
+	else
+		munmap(page, PAGE);
+	close(fd);
+	return err;
+}
+
+/* Leaves counters 0 and 1 of CPU 0 behind. */
+static int leave_two(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
+	};
+	int i, fd[2];
+
+	for (i = 0; i < 2; i++)
+		fd[i] = syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0);
+	for (i = 0; i < 2; i++)
+		if (fd[i] < 0 || close(fd[i]))
+			return -1;
+	return 0;
+}
+
+/*
+ * perf does not zero the second counter of an event because an earlier event has
+ * left it behind. When the event ends it has left both.
+ */
+TEST(second_counter_is_the_events)
+{
+	int pair;
+
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, leave_two());
+	EXPECT_NE(0, second_counter());
+	pair = open_pair();
+	ASSERT_LE(0, pair);
+	EXPECT_EQ(0xffff, second_counter());
+	ASSERT_EQ(0, let_perf_zero());
+	EXPECT_EQ(0xffff, second_counter());
+	ASSERT_EQ(0, close(pair));
+	EXPECT_EQ(0xffff, second_counter());
+	ASSERT_EQ(0, let_perf_zero());
+	EXPECT_EQ(0, second_counter());
 }
 
 static bool has_pairs(void)

@@ -92,7 +92,7 @@ static int open_single_of(uint64_t config, bool inherit)
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_HARDWARE,
 		.size = sizeof(attr),
-		.config = config,
+		.config = config | perf_pmu_here(),
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED |
 			       PERF_FORMAT_TOTAL_TIME_RUNNING,
 		.disabled = 1,

@@ -34,7 +34,7 @@ static inline int samples_open(struct perf_samples *samples, uint64_t period)
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_HARDWARE,
 		.size = sizeof(attr),
-		.config = PERF_COUNT_HW_INSTRUCTIONS,
+		.config = PERF_COUNT_HW_INSTRUCTIONS | perf_pmu_here(),
 		.sample_period = period,
 		.sample_type = PERF_SAMPLE_IP,
 		.disabled = 1,

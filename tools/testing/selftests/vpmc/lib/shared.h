@@ -56,7 +56,8 @@ static inline int open_branches(int *fd, int n, int pinned)
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_HARDWARE,
 		.size = sizeof(attr),
-		.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
+		.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS |
+			  perf_pmu_here(),
 		.read_format = PERF_FORMAT_GROUP,
 		.pinned = pinned,
 		.exclude_kernel = 1,
