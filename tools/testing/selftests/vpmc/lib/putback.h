@@ -25,8 +25,9 @@ static const char *const putback_patterns[] = {
 	"/sys/devices/system/cpu/cpu*/online",
 	"/proc/sys/kernel/vpmc_*",
 	"/proc/sys/kernel/perf_event_paranoid",
-	"/proc/sys/kernel/perf_event_max_sample_rate",
+	/* Before the rate, which perf does not let change while this is 0. */
 	"/proc/sys/kernel/perf_cpu_time_max_percent",
+	"/proc/sys/kernel/perf_event_max_sample_rate",
 	"/proc/sys/kernel/nmi_watchdog",
 	"/proc/sys/kernel/watchdog_cpumask",
 	"/proc/sys/kernel/watchdog_thresh",
