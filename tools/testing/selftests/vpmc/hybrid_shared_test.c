@@ -39,7 +39,7 @@ static int open_of_cpu(int cpu)
 /* Which of the counters are on while perf counts on the CPU? The set is stopped. */
 static int enabled_of(int cpu, uint64_t counters, uint64_t *enabled)
 {
-	struct shared_registers regs;
+	struct shared_registers regs = {};
 	int fd = open_of_cpu(cpu), err = fd < 0 || shared_registers(cpu, &regs);
 
 	*enabled = regs.enabled & counters;
