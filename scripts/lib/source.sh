@@ -73,7 +73,7 @@ unpack() {
 		rm -rf "$3"
 		mv "$3.new" "$3"
 	fi
-	rm -rf "$3.state/orig" "$3.state/added" "$3.state/links"
+	rm -rf "$3.state/orig" "$3.state/added" "$3.state/overlay"
 	echo "$2" >"$3.state/source"
 }
 
@@ -116,8 +116,8 @@ prefix_tree() {
 			cp -al . "$1.new"
 			cp -a "$PWD.state" "$1.state"
 			cd "$1.new"
-			xargs -r rm -f <"$1.state/links"
-			rm -f "$1.state/links" "$1.state/key"
+			xargs -r rm -f <"$1.state/overlay"
+			rm -f "$1.state/overlay" "$1.state/key"
 			mv "$1.new" "$1"' sh "$1" || return 1
 	fi
 	"$top/scripts/lib/sync-series" "$1" "$2" "$3"
