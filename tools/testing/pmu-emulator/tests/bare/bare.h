@@ -101,6 +101,7 @@ extern volatile u32 switch_msr;
 extern void spin(u64 start, u32 n);
 extern void spin_sti(u64 start, u32 n);
 extern void rep_stos(u64 start, void *p, u32 n);
+extern char rep_stos_insn[], rep_stos_done[];
 extern void walk(u64 start, u32 n);
 extern void walk_block(u64 start, u32 unused);
 extern char walk_loaded[], walk_saved[];

@@ -16,7 +16,7 @@ struct frame {		/* pusha, and what the interrupt pushed */
 };
 
 static struct {		/* state at the last interrupt */
-	u32 count, vector, eip, ebx, lvtpc;
+	u32 count, vector, eip, ebx, ecx, lvtpc;
 	u64 control, status;
 } volatile pmi;
 
@@ -37,6 +37,7 @@ void pmi_handler(u32 vector, const struct frame *f)
 	pmi.vector = vector;
 	pmi.eip = f->eip;
 	pmi.ebx = f->ebx;
+	pmi.ecx = f->ecx;
 	pmi.lvtpc = apic_read(APIC_LVTPC);
 	pmi.status = has_global() ? rdmsr(MSR_GLOBAL_STATUS) : 0;
 	pmi_restart = 0;
@@ -119,6 +120,36 @@ static void test_position(const char *name, u32 lvtpc, u32 ctr, u32 event)
 		wrong += !hit_after(insns);
 	}
 	check_eq(name, wrong, 0);
+}
+
+/*
+ * Each pass of REP is a cycle.  An interrupt can come between two passes.  ECX
+ * then has the number of those that are left.
+ */
+static void test_position_in_rep(void)
+{
+	static unsigned char buf[64];
+	const u32 n = sizeof(buf);
+	u32 wrong = 0, bytes = 0;
+
+	for (u32 period = 1; period <= n + 2; period++) {
+		u64 start = set_up(VECTOR_PMI, 0, EVENT_CYCLES, period);
+		u32 passes = period - 1 < n ? period - 1 : n;
+		char *eip = period <= n + 1 ? rep_stos_insn : rep_stos_done;
+
+		for (u32 i = 0; i < n; i++)
+			buf[i] = ~start;
+		sti();
+		rep_stos(start, buf, n);
+		cli();
+		wrong += pmi.count != 1;
+		wrong += pmi.eip != (u32)eip;
+		wrong += pmi.ecx != n - passes;
+		for (u32 i = 0; i < n; i++)
+			bytes += buf[i] == (unsigned char)start;
+	}
+	check_eq("position: within REP", wrong, 0);
+	check_eq("REP goes on after an interrupt", bytes, n * (n + 2));
 }
 
 static void test_masked(void)
@@ -568,6 +599,7 @@ void test_interrupts(void)
 	test_position("position: vector, PMC0, branches", VECTOR_PMI, 0,
 		      EVENT_BRANCHES);
 	test_position("position: NMI, PMC3, cycles", LVT_NMI, 3, EVENT_CYCLES);
+	test_position_in_rep();
 	if (!has_global())
 		test_not_asked_for();
 	test_interrupts_off();

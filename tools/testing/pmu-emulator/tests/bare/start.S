@@ -143,7 +143,7 @@ walk_saved:
 	jmp	2b
 
 /* void rep_stos(u64 start, void *p, u32 n): REP_INSNS instructions count */
-	.globl	rep_stos
+	.globl	rep_stos, rep_stos_insn, rep_stos_done
 rep_stos:
 	push	%edi
 	push	%ebx
@@ -154,7 +154,9 @@ rep_stos:
 	mov	16(%esp), %edx
 	wrmsr
 	mov	%ebx, %ecx
+rep_stos_insn:
 	rep stosb
+rep_stos_done:
 	mov	switch_msr, %ecx
 	xor	%eax, %eax
 	xor	%edx, %edx
