@@ -202,14 +202,15 @@ access_memory:
 	ret
 
 /*
- * Code of the second processor at each start, copied to AP_START: reports two
- * of its PMU's registers, then writes other values to them.
+ * Code of the second processor at each start, copied to AP_START: reports its start
+ * and two of its PMU's registers, then writes other values to them.
  */
 	.globl	ap_code, ap_code_end
 	.code16
 ap_code:
 	xor	%ax, %ax
 	mov	%ax, %ds
+	incl	AP_REPORT + 12
 	mov	AP_MSRS, %ecx
 	rdmsr
 	mov	%eax, AP_REPORT
