@@ -191,29 +191,55 @@ TEST_F(shared, more_not_zeroed)
 	EXPECT_EQ(0, child_status(pid));
 }
 
+/*
+ * A process with one event of perf, @counting or stopped, reads all other counters of
+ * CPU 1: 0, or 1 and the number of a counter with a count, or 100 for an error.
+ */
+static int reads_on_cpu_1(bool counting)
+{
+	struct perf_event_mmap_page *page;
+	int i, fd;
+
+	if (pin(1))
+		return 100;
+	fd = open_single(false);
+	if (counting && ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
+		return 100;
+	page = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED || !page->index != !counting)
+		return 100;
+	for (i = 0; i < ALL_GP; i++)
+		if (i + 1 != (int)page->index && __builtin_ia32_rdpmc(i))
+			return 1 + i;
+	return 0;
+}
+
 /* Where no set runs, perf zeroes lent counters, too: nobody reads its counts. */
-TEST_F(shared, zeroed_for_readers)
+static void expect_zeroed(struct __test_metadata *_metadata, int *perf,
+			  struct set *set, bool counting)
 {
 	pid_t pid;
-	int i;
 
 	ASSERT_EQ(0, pin(1));
-	ASSERT_EQ(0, leave_dirty(self->perf, ALL_GP));
+	ASSERT_EQ(0, leave_dirty(perf, ALL_GP));
 	ASSERT_EQ(0, pin(0));
-	self->set.fd = vpmc_open();
-	ASSERT_LE(0, self->set.fd);
-	ASSERT_EQ(0, set_program(&self->set, all_but_one));
+	set->fd = vpmc_open();
+	ASSERT_LE(0, set->fd);
+	ASSERT_EQ(0, set_program(set, all_but_one));
 	pid = fork();
-	if (!pid) {
-		if (pin(1) || mmap(NULL, PAGE, PROT_READ, MAP_SHARED,
-				   open_single(false), 0) == MAP_FAILED)
-			_exit(100);
-		for (i = 0; i < ALL_GP; i++)
-			if (__builtin_ia32_rdpmc(i))
-				_exit(1 + i);
-		_exit(0);
-	}
+	if (!pid)
+		_exit(reads_on_cpu_1(counting));
 	EXPECT_EQ(0, child_status(pid));
+}
+
+TEST_F(shared, zeroed_for_readers)
+{
+	expect_zeroed(_metadata, self->perf, &self->set, false);
+}
+
+TEST_F(shared, zeroed_for_readers_that_count)
+{
+	expect_zeroed(_metadata, self->perf, &self->set, true);
 }
 
 struct single {
