@@ -573,6 +573,27 @@ void test_silicon_interrupts(void)
 }
 
 /* The trigger is for virtual CPUs that run in turn */
+/* It takes each pass of REP for an execution, and the last look at ECX, too. */
+static void test_trigger_in_rep(void)
+{
+	u32 action = PMU_TRIGGER_INTERRUPT | VECTOR_PMI << 8;
+	static unsigned char buf[16];
+	u32 wrong = pmu_trigger_range(0, (u32)rep_stos_insn, (u32)rep_stos_done);
+
+	for (u32 n = 0; n <= sizeof(buf); n++) {
+		u64 start = set_up(LVT_MASKED, 0, EVENT_INSNS, -1);
+
+		wrong += pmu_trigger_arm(0, n, action);
+		sti();
+		rep_stos(start, buf, sizeof(buf));
+		cli();
+		wrong += pmi.count != 1;
+		wrong += pmi.eip != (u32)rep_stos_insn;
+		wrong += pmi.ecx != sizeof(buf) - n;
+	}
+	check_eq("trigger: interrupts hit between passes of REP", wrong, 0);
+}
+
 static void test_trigger_refused(void)
 {
 	int refused = pmu_trigger_range(0, (u32)spin_loop, (u32)spin_stopped) +
@@ -613,6 +634,7 @@ void test_interrupts(void)
 	if (want_machine & PMU_MACHINE_PARALLEL) {
 		test_trigger_refused();
 	} else {
+		test_trigger_in_rep();
 		pmu_trigger_range(0, (u32)spin_loop, (u32)spin_stopped);
 		test_trigger();
 		test_trigger_pmi();
