@@ -22,7 +22,7 @@
 #define LARGE		64	/* members */
 #define SPINNERS	4
 #define BOUND_MS	10
-#define MEMBERS_MS	300	/* for a thread of each family */
+#define MEMBERS_MS	600	/* for a thread of each family */
 
 /* All threads that sleep do so in a read() of this pipe. */
 static int sleep_pipe[2];
@@ -180,7 +180,7 @@ static double action_ms(struct action *a)
 	a->done = false;
 	if (pthread_create(&a->thread, NULL, action_thread, a))
 		return -1;
-	for (i = 0; i < 100 && !a->done; i++)
+	for (i = 0; i < 100 * test_slowness() && !a->done; i++)
 		usleep(10000);
 	return a->done ? a->ms : 1e9;
 }

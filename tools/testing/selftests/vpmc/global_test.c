@@ -108,6 +108,13 @@ TEST_F(cpus, sum_is_what_was_executed)
 TEST_F(cpus, wraps)
 {
 	const long turns = 20000000;
+	/*
+	 * Without a global register, counters start one after the other, and stop
+	 * so. How many instructions of the kernel are in between is the compiler's
+	 * choice.
+	 */
+	const uint64_t apart =
+		machine.features & VPMC_FEATURE_GLOBAL_CTRL ? 0 : 32;
 	int cpu, n = nr_cpus();
 
 	ASSERT_EQ(0, global_program(self->fd, VPMC_ALL_CPUS, two));
@@ -125,8 +132,10 @@ TEST_F(cpus, wraps)
 				  code_loop, turns, 0));
 	ASSERT_EQ(n, global_read(self->fd, self->cpu));
 	EXPECT_LT(2 * turns, self->cpu[1].sum[0]);
-	for (cpu = 0; cpu < n; cpu++)
-		EXPECT_EQ(self->cpu[cpu].sum[0], self->cpu[cpu].sum[1]);
+	for (cpu = 0; cpu < n; cpu++) {
+		EXPECT_LE(self->cpu[cpu].sum[0], self->cpu[cpu].sum[1] + apart);
+		EXPECT_LE(self->cpu[cpu].sum[1], self->cpu[cpu].sum[0] + apart);
+	}
 }
 
 /* Also counters that go on in the kernel are read and cleared at one moment. */

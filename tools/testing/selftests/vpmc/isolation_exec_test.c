@@ -184,6 +184,9 @@ static int child_execs(struct player *p, enum child child)
 	char *argv[] = { "image", "victim", number[0], NULL };
 	struct set set;
 
+	/* As other victims: the watcher runs as soon as it can. */
+	if (set_fifo(40))
+		return 63;
 	if (child == ATTACHES && vpmc_open() < 0)
 		return 60;
 	if (child == COUNTS && (set_open(&set, available(p->stage,

@@ -270,12 +270,14 @@ TEST_F(pause, exec_starts_among_running_sets)
 	ASSERT_EQ(0, runner_start(&runner));
 	ASSERT_EQ(0, go_to(pid, AT_EXECVE));
 	ASSERT_EQ(0, go_to(pid, AT_IMAGE));
+	ASSERT_EQ(0, set_fifo(10));
 	ASSERT_EQ(0, ptrace(PTRACE_DETACH, pid, NULL, NULL));
 	/*
 	 * A set whose thread is on no CPU would be looked at in another way. After
-	 * this loop the image, whose loop is longer, is in its own.
+	 * this loop the image, whose loop is longer, is in its own. No other thread
+	 * runs here meanwhile.
 	 */
-	code_loop(EXEC_TURNS / 4, 0);
+	code_loop(EXEC_TURNS * 3 / 8, 0);
 	ASSERT_EQ(0, vpmc_read(fd, &read));
 	EXPECT_EQ(VPMC_STATE_RUNNING, read.state);
 	EXPECT_LT(0, read.sum[INSNS]);

@@ -305,8 +305,11 @@ TEST_F(pause, not_held_up)
 		EXPECT_GT(bound, (to.tv_sec - from.tv_sec) * 1000000000ULL +
 				 to.tv_nsec - from.tv_nsec);
 		EXPECT_EQ(0, wrong_while_paused(&self->set, self->perf, 1000));
+		/* This waits for RCU, and so for a reader inside fdget(). */
+		ASSERT_EQ(0, close(self->perf));
+		self->perf = -1;
 		clock_gettime(CLOCK_MONOTONIC, &from);
-		ASSERT_EQ(0, perf_end(&self->perf, self->set.fd));
+		ASSERT_EQ(0, wait_for_pmu(self->set.fd));
 		clock_gettime(CLOCK_MONOTONIC, &to);
 		EXPECT_GT(2 * bound,
 			  (to.tv_sec - from.tv_sec) * 1000000000ULL +

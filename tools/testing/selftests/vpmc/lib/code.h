@@ -18,7 +18,7 @@
 
 /* exec_image.S: its descriptor, and what it executes until STOP */
 #define EXEC_FD			100
-#define EXEC_TURNS		1000000
+#define EXEC_TURNS		4000000
 #define EXEC_FEW_TURNS		100
 
 /* What each child of code_clones() does. */

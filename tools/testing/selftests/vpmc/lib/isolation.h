@@ -36,7 +36,8 @@
 struct view {
 	uint64_t before[RAW_MAX];
 	uint64_t after[RAW_MAX];
-	uint64_t vpmc;			/* counters that are not perf's */
+	uint64_t vpmc_before;		/* counters that are not perf's */
+	uint64_t vpmc;			/* the same after the victim ran */
 };
 
 /* Shared memory of all processes of a test. */
@@ -241,6 +242,7 @@ static inline int look(struct player *p)
 	/* touch the pages that read_raw() writes */
 	memset(p->view, 1, sizeof(*p->view));
 	p->stage->ran = 0;
+	p->view->vpmc_before = p->stage->beside ? vpmc_counters() : 0;
 	if (!s->late)
 		read_raw(p->stage, p->view->before);
 	if (s->away && s->away(p))
@@ -585,9 +587,16 @@ static inline void compare_views(struct __test_metadata *_metadata,
  * Plays the short loop and the long one, with @value written to @file before
  * each. The scheduler's fair server may give the CPU to other threads, whatever
  * the players' priority. The preemptions then differ, and both are played
- * again. The last two plays count in any case.
+ * again. Beside perf, one of them may have begun when counters of the play before
+ * were not given back yet. The last two plays count in any case.
  */
 #define PLAYS	8
+
+static inline bool alike(const struct stage *stage)
+{
+	return stage->preempted[0] == stage->preempted[1] &&
+	       stage->view[0].vpmc_before == stage->view[1].vpmc_before;
+}
 
 static inline void play_alike(struct __test_metadata *_metadata,
 			      const struct scene *scene, struct stage *stage,
@@ -601,10 +610,12 @@ static inline void play_alike(struct __test_metadata *_metadata,
 				ASSERT_EQ(0, write_file(file, value));
 			ASSERT_EQ(0, play(scene, stage, i));
 		}
-		if (stage->preempted[0] == stage->preempted[1])
+		if (alike(stage))
 			break;
-		TH_LOG("play %d: preempted %ld and %ld times", n,
-		       stage->preempted[0], stage->preempted[1]);
+		TH_LOG("play %d: preempted %ld and %ld times, vpmc's %#llx and %#llx",
+		       n, stage->preempted[0], stage->preempted[1],
+		       (unsigned long long)stage->view[0].vpmc_before,
+		       (unsigned long long)stage->view[1].vpmc_before);
 	}
 }
 
