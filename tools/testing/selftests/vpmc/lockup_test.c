@@ -88,6 +88,11 @@ static const struct choice all_but_one[] = {
 	{ EV_BRANCHES, 2 }, { EV_BRANCHES, 3 }, {}
 };
 
+/* Of AMD. The watchdog counts cycles on one of the others. */
+static const struct choice programmable[] = {
+	{ EV_INSNS, 1 }, { EV_BRANCHES, 2 }, {}
+};
+
 FIXTURE(lockup)
 {
 	struct lockup *lockup;
@@ -109,6 +114,30 @@ FIXTURE_VARIANT_ADD(lockup, stays) {
 FIXTURE_VARIANT_ADD(lockup, moves) {
 	.counters = "shared 3,3", .choice = all_but_one, .cpu = 0,
 };
+FIXTURE_VARIANT_ADD(lockup, programmable) {
+	.counters = "shared", .choice = programmable, .cpu = 1,
+};
+
+/*
+ * The kernel refines the TSC's frequency, and then stops all CPUs to change the
+ * clock. That would wait for the CPU that is locked up.
+ */
+static int wait_for_clock(void)
+{
+	char name[32] = "";
+	int i, fd, n = 0;
+
+	for (i = 0; i < 500; i++) {
+		fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+			  O_RDONLY);
+		n = read(fd, name, sizeof(name) - 1);
+		close(fd);
+		if (n > 0 && !strncmp(name, "tsc\n", n))
+			return 0;
+		usleep(20000);
+	}
+	return -1;
+}
 
 FIXTURE_SETUP(lockup)
 {
@@ -117,6 +146,7 @@ FIXTURE_SETUP(lockup)
 	char path[64];
 
 	ASSERT_NE(MAP_FAILED, lockup);
+	ASSERT_EQ(0, wait_for_clock());
 	self->lockup = lockup;
 	snprintf(path, sizeof(path), "/dev/cpu/%d/msr", variant->cpu);
 	lockup->msr = open(path, O_RDWR);
