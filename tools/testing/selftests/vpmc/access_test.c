@@ -314,7 +314,12 @@ TEST(program_of_the_kernel)
 NEEDS(
 	{ "global.program_of_the_kernel", EXACT | DISTURBS | ROOT },
 	{ "global.kernel_mode", PMU | DISTURBS | ROOT },
+	{ "global.decided_at_open", TRUE_COUNTS | DISTURBS | ROOT },
 	{ "global.*", VPMC | DISTURBS | ROOT },
+	/* These may, and count. */
+	{ "access.root_to_a_user.open", TRUE_COUNTS | DISTURBS | ROOT },
+	{ "access.own.open", TRUE_COUNTS | DISTURBS | ROOT },
+	{ "access.debugger.open", TRUE_COUNTS | DISTURBS | ROOT },
 	{ "access.*", VPMC | DISTURBS | ROOT },
 );
 

@@ -486,6 +486,11 @@ NEEDS(
 	{ "global.orphan", TRUE_COUNTS },
 	{ "family.revoked", TRUE_COUNTS | DISTURBS | ROOT },
 	{ "family.pid_namespace", VPMC | ROOT },
+	{ "family.child_clears", TRUE_COUNTS },
+	{ "family.root_clears", TRUE_COUNTS },
+	{ "family.no_periods", TRUE_COUNTS },
+	{ "family.born_by_one_that_overflowed", PMU },
+	{ "family.root_unlinks", PMU },
 	{ "*", VPMC },
 );
 

@@ -312,6 +312,12 @@ TEST(explicit)
 	EXPECT_EQ(0, write_file(PERF_PARANOID, "2"));
 }
 
-NEEDS({ "*", VPMC | DISTURBS | ROOT },);
+NEEDS(
+	{ "paranoid.*.user", COUNTER | DISTURBS | ROOT },
+	{ "paranoid.*.descriptor_from_before", COUNTER | DISTURBS | ROOT },
+	{ "follows.*", COUNTER | DISTURBS | ROOT },
+	{ "global.explicit", COUNTER | DISTURBS | ROOT },
+	{ "*", VPMC | DISTURBS | ROOT },
+);
 
 TEST_HARNESS_MAIN
