@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
+#include "beside.h"
 #include "caps.h"
 #include "disturb.h"
 #include "global.h"
@@ -32,6 +33,7 @@ FIXTURE_SETUP(cpus)
 FIXTURE_TEARDOWN(cpus)
 {
 	close(self->fd);
+	EXPECT_EQ(0, keep_counters("all"));
 }
 
 static const struct choice no_events[] = { {} };
@@ -107,6 +109,44 @@ TEST_F(cpus, no_rdpmc)
 	/* A thread with a revoked set reads zero. */
 	EXPECT_EQ(0, vpmc_rdpmc(0));
 	set_close(&set);
+}
+
+/*
+ * A pinned event of perf makes way for fixed counter 1, and needs a programmable
+ * one then. CPUs cannot have all of these while a thread has the fixed counter, or
+ * another CPU, but as soon as the thread has left it.
+ */
+TEST_F(cpus, borrow)
+{
+	static const struct choice fixed[] = { { EV_CYCLES, FIXED(1) }, {} };
+	static const struct choice all_gp[] = {
+		{ EV_BRANCHES, 0 }, { EV_BRANCHES, 1 }, { EV_BRANCHES, 2 },
+		{ EV_BRANCHES, 3 }, {}
+	};
+	struct vpmc_global_control control;
+	int perf = perf_open_pinned_cycles(1);
+	uint64_t constant;
+	struct set set;
+	__u64 count;
+
+	ASSERT_LE(0, perf);
+	ASSERT_EQ(0, keep_counters("shared 4,3"));
+	ASSERT_EQ(0, set_open(&set, fixed));
+	EXPECT_EQ(8, read(perf, &count, 8));
+	set_close(&set);
+	ASSERT_EQ(0, global_program(self->fd, 0, all_gp));
+	EXPECT_EQ(8, read(perf, &count, 8));
+	close(self->fd);
+	self->fd = global_open();
+	ASSERT_EQ(0, global_program(self->fd, 0, fixed));
+	global_init(&control, 1, all_gp);
+	EXPECT_EQ(-EBUSY, global_control(self->fd, &control));
+	EXPECT_EQ(VPMC_REASON_PMU_PERF, control.reason);
+	ASSERT_EQ(0, global_start(self->fd));
+	constant = global_sum_of_loop(self->fd, 0, 1);
+	EXPECT_LT(constant, global_sum_of_loop(self->fd, 0, 10000));
+	EXPECT_EQ(8, read(perf, &count, 8));
+	close(perf);
 }
 
 /* perf has the PMU or the CPUs have it. */

@@ -90,20 +90,15 @@ TEST_F(shared, shares)
 	EXPECT_EQ(0, wrong_shares(self->set.fd, 0, 0));
 }
 
+static const struct choice cycles[] = { { 0x1003c, FIXED(1) }, {} };
+
 /* The one on fixed counter 1 stays there, unless the administrator says so. */
 TEST_F(shared, pinned_cycles)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_HARDWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_HW_CPU_CYCLES,
-		.pinned = 1,
-	};
-	static const struct choice cycles[] = { { 0x1003c, FIXED(1) }, {} };
 	struct vpmc_info info;
 	__u64 count;
 
-	self->perf[0] = syscall(SYS_perf_event_open, &attr, -1, 1, -1, 0);
+	self->perf[0] = perf_open_pinned_cycles(1);
 	ASSERT_LE(0, self->perf[0]);
 	self->set.fd = vpmc_open();
 	ASSERT_LE(0, self->set.fd);
@@ -120,6 +115,66 @@ TEST_F(shared, pinned_cycles)
 	ASSERT_EQ(0, keep_counters("shared"));
 	ASSERT_EQ(0, vpmc_info(self->set.fd, &info));
 	EXPECT_EQ(7, info.fixed_mask);
+}
+
+static long ms_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Is another set refused at once, because of a pinned event of perf? */
+static bool is_refused_at_once(const struct choice *choice)
+{
+	long before = ms_now();
+	struct set other;
+
+	return set_open(&other, choice) == -EBUSY &&
+	       other.control.reason == VPMC_REASON_PMU_PERF &&
+	       ms_now() - before < 50 * test_slowness();
+}
+
+/*
+ * It makes way for a set on fixed counter 1. While that set is there, another one
+ * cannot have all programmable counters. Afterwards it can, as soon as the counter
+ * has been given back, which takes 100 ms.
+ */
+TEST_F(shared, pinned_cycles_move_back)
+{
+	const struct choice *all_gp = all_but_one - 1;
+	char text[32];
+	long before;
+	__u64 count;
+	pid_t pid;
+	int i;
+
+	snprintf(text, sizeof(text), "shared %d,3", ALL_GP);
+	ASSERT_EQ(0, keep_counters(text));
+	self->perf[0] = perf_open_pinned_cycles(1);
+	ASSERT_LE(0, self->perf[0]);
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, set_open(&self->set, cycles));
+		EXPECT_EQ(8, read(self->perf[0], &count, 8));
+		pid = fork();
+		if (!pid)
+			_exit(!is_refused_at_once(all_gp));
+		EXPECT_EQ(0, child_status(pid));
+		set_close(&self->set);
+		before = ms_now();
+		self->set.page = MAP_FAILED;
+		self->set.fd = vpmc_open();
+		control_of(&self->set.control, all_gp, VPMC_CONTROL_STOPPED |
+			   (i ? VPMC_CONTROL_INHERIT_THREADS : 0));
+		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CONTROL,
+					&self->set.control));
+		EXPECT_GT(150 * test_slowness(), ms_now() - before);
+		ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
+		EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
+		EXPECT_EQ(8, read(self->perf[0], &count, 8));
+		set_close(&self->set);
+	}
 }
 
 /* perf has all counters without sets, and the others with one. */

@@ -69,6 +69,22 @@ static inline int perf_open_insns(void)
 }
 
 /*
+ * Opens cycles of a CPU, as the hard-lockup watchdog does. They are counted on fixed
+ * counter 1, or on any programmable one.
+ */
+static inline int perf_open_pinned_cycles(int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.pinned = 1,
+	};
+
+	return syscall(SYS_perf_event_open, &attr, -1, cpu, -1, 0);
+}
+
+/*
  * Opens a software event that perf keeps with those of the PMU, because the
  * leader of its group is closed. Returns the descriptor, or -errno.
  */
