@@ -4,8 +4,9 @@
  * One process for each CPU named, pinned to it; those that share a CPU are
  * switched many times. Each counts a loop of its own known length in user mode
  * with mainline's perf driver.  -g: with four general-purpose counters alone;
- * SELECT is the name of reference cycles there.  -s: processes that share a CPU are
- * switched so often at least, where time goes by the clock and not by instructions.
+ * SELECT is the name of reference cycles there.  -s: where time goes by the clock and
+ * not by instructions, a loop may end before the first switch. Each process then
+ * counts its loop again until all that share a CPU were switched so often.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -15,7 +16,11 @@
 
 #define MAX_PROCESSES	16
 
+/* A loop takes some 30 ms of a fast processor. */
+#define MAX_ROUNDS	1000
+
 static int min_switches = 20;
+static int max_rounds = 1;
 
 static const struct {
 	const char *name;
@@ -34,8 +39,10 @@ static uint64_t gp_alone;
 
 static struct shared {
 	int ready;
+	int switched;		/* processes that are alone or were switched enough */
 	struct result {
-		uint64_t counted[NUM_EVENTS];
+		uint64_t counted[NUM_EVENTS];	/* in all rounds */
+		int rounds;
 		uint64_t kernel;	/* instructions */
 		long switches;
 	} result[MAX_PROCESSES];
@@ -64,11 +71,39 @@ static int open_event(uint64_t config, int group)
 	return perf_open(config, USER, 0, group, 0);
 }
 
-static void process(int number, int cpu, int processes)
+static long involuntary_switches(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_nivcsw;
+}
+
+/* A process goes on while others need it to be switched. */
+static void count_rounds(struct result *r, const int *fd, uint64_t passes, bool alone,
+			 int processes)
+{
+	long before = involuntary_switches();
+	uint64_t counted[NUM_EVENTS];
+	bool switched = false;
+
+	do {
+		measure(fd, passes, counted);
+		for (size_t i = 0; i < NUM_EVENTS; i++)
+			r->counted[i] += counted[i];
+		r->rounds++;
+		r->switches = involuntary_switches() - before;
+		if (!switched && (alone || r->switches >= min_switches)) {
+			switched = true;
+			__sync_fetch_and_add(&shared->switched, 1);
+		}
+	} while (*(volatile int *)&shared->switched < processes && r->rounds < max_rounds);
+}
+
+static void process(int number, int cpu, bool alone, int processes)
 {
 	struct result *r = &shared->result[number];
 	uint64_t empty[NUM_EVENTS];
-	struct rusage before, after;
 	int fd[NUM_EVENTS], kernel = -1;
 
 	run_on_cpu(cpu);
@@ -84,16 +119,13 @@ static void process(int number, int cpu, int processes)
 
 	if (!gp_alone)
 		perf_start(kernel);
-	getrusage(RUSAGE_SELF, &before);
-	measure(fd, length(number), r->counted);
-	getrusage(RUSAGE_SELF, &after);
+	count_rounds(r, fd, length(number), alone, processes);
 	if (!gp_alone) {
 		perf_stop(kernel);
 		r->kernel = perf_read(kernel);
 	}
-	r->switches = after.ru_nivcsw - before.ru_nivcsw;
 	for (size_t i = 0; i < NUM_EVENTS; i++)
-		r->counted[i] -= empty[i];
+		r->counted[i] -= r->rounds * empty[i];
 	_exit(0);
 }
 
@@ -106,8 +138,10 @@ static void report(int number, int cpu, bool alone)
 		uint64_t want = events[i].config == PERF_COUNT_HW_BRANCH_INSTRUCTIONS ?
 				passes : passes * LOOP_INSNS;
 
-		if (!check(r->counted[i] == want, "process %d on CPU %d: %s:u of %llu passes",
-			   number, cpu, events[i].name, (unsigned long long)passes))
+		want *= r->rounds;
+		if (!check(r->rounds && r->counted[i] == want,
+			   "process %d on CPU %d: %s:u of %llu passes", number, cpu,
+			   events[i].name, (unsigned long long)passes))
 			printf("# got %llu, expected %llu\n",
 			       (unsigned long long)r->counted[i],
 			       (unsigned long long)want);
@@ -116,16 +150,27 @@ static void report(int number, int cpu, bool alone)
 		check(r->switches >= min_switches,
 		      "process %d on CPU %d: switched %d times or more",
 		      number, cpu, min_switches);
-	printf("# instructions:k %llu, involuntary switches %ld\n",
-	       (unsigned long long)r->kernel, r->switches);
+	printf("# rounds %d, instructions:k %llu, involuntary switches %ld\n",
+	       r->rounds, (unsigned long long)r->kernel, r->switches);
+}
+
+static bool alone_on_its_cpu(int number, int processes, char **cpus)
+{
+	int sharers = 0;
+
+	for (int i = 0; i < processes; i++)
+		sharers += !strcmp(cpus[number], cpus[i]);
+	return sharers == 1;
 }
 
 int main(int argc, char **argv)
 {
 	int processes;
+	char **cpus;
 
 	if (argc > 2 && !strcmp(argv[1], "-s")) {
 		min_switches = atoi(argv[2]);
+		max_rounds = MAX_ROUNDS;
 		argv += 2, argc -= 2;
 	}
 	if (argc > 2 && !strcmp(argv[1], "-g")) {
@@ -133,6 +178,7 @@ int main(int argc, char **argv)
 		argv += 2, argc -= 2;
 	}
 	processes = argc - 1;
+	cpus = argv + 1;
 	if (processes < 1 || processes > MAX_PROCESSES) {
 		fprintf(stderr, "usage: loops [-s SWITCHES] [-g SELECT] CPU...\n");
 		return 2;
@@ -143,15 +189,11 @@ int main(int argc, char **argv)
 		die("mmap");
 	for (int i = 0; i < processes; i++)
 		if (fork() == 0)
-			process(i, atoi(argv[i + 1]), processes);
+			process(i, atoi(cpus[i]), alone_on_its_cpu(i, processes, cpus),
+				processes);
 	while (wait(NULL) > 0)
 		;
-	for (int i = 0; i < processes; i++) {
-		int sharers = 0;
-
-		for (int j = 0; j < processes; j++)
-			sharers += !strcmp(argv[i + 1], argv[j + 1]);
-		report(i, atoi(argv[i + 1]), sharers == 1);
-	}
+	for (int i = 0; i < processes; i++)
+		report(i, atoi(cpus[i]), alone_on_its_cpu(i, processes, cpus));
 	return done_testing();
 }
