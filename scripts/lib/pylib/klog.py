@@ -21,6 +21,8 @@ PATTERNS = (
     r"INFO: task .* blocked for more than", r"\bstalls? on\b|self-detected stall|stalls? detected",
     r"\bkthread starved for\b", r"soft lockup", r"hard LOCKUP",
     r"NOHZ tick-stop error", r"huh, entered softirq",
+    # an NMI that no handler knows, or a handler that takes too long
+    r"NMI received for unknown reason", r"Dazed and confused", r"perfevents: irq loop stuck",
     # memory
     r"\bUBSAN: ", r"\bKCSAN: ", r"\bcorruption\b", r"\bBUG \S+ \(.*[Tt]ainted",
     r"\bODEBUG: (?!selftest passed)",

@@ -387,9 +387,11 @@ TEST(bad_input)
 		"shared 5,0", "shared 1,4", "shared -1,0", "shared 0x1,0",
 		"shared 1,1,1", "shared 4294967295,1", "shared 1,",
 		"0x00000000000000000000000000000000000000000000000000c,1",
+		"all                                            and more",
+		"0x1,0                                                ,1",
 	};
 	char text[64];
-	int i;
+	int i, fd;
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		EXPECT_EQ(-EINVAL, keep_counters(bad[i]))
@@ -397,6 +399,15 @@ TEST(bad_input)
 		ASSERT_EQ(0, kept_counters(text, sizeof(text)));
 		EXPECT_STREQ("all\n", text);
 	}
+	/* A second write has no place. */
+	fd = open(COUNTERS, O_WRONLY);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(3, write(fd, "all", 3));
+	EXPECT_EQ(-1, write(fd, "1,0", 3));
+	EXPECT_EQ(EINVAL, errno);
+	close(fd);
+	ASSERT_EQ(0, kept_counters(text, sizeof(text)));
+	EXPECT_STREQ("all\n", text);
 	/* What is kept stays so. */
 	ASSERT_EQ(0, keep_counters(" 3,4\n"));
 	EXPECT_EQ(-EINVAL, keep_counters("0x10,0"));

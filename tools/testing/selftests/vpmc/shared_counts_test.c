@@ -457,54 +457,74 @@ static int wrong_six(const int *fd, const struct single *alone, int *partly)
 	return wrong;
 }
 
-/* CONTROL and UNLINK of sets of 1, 2, and all but one counters, and of fixed ones. */
-static void borrow_at_random(unsigned int seed, int times)
+/* A loan begins with a borrower's first set, and ends after the last set of all. */
+struct loans {
+	int begun;
+	int ended;
+};
+
+/*
+ * CONTROL and UNLINK of sets of 1, 2, and all but one counters, and of fixed ones,
+ * until so many loans have ended. A write of the setting ends a loan at once if no
+ * set is left.
+ */
+static void borrow_at_random(unsigned int seed, struct loans *loans, int many)
 {
 	const struct choice * const choices[] = { branches, both, all_but_one };
-	struct set set = { .page = MAP_FAILED };
+	struct set set = { .page = MAP_FAILED, .fd = vpmc_open() };
+	long times = 0;
 
-	set.fd = vpmc_open();
-	while (times--) {
+	while (*(volatile int *)&loans->ended < many) {
 		const struct choice *choice = choices[rand_r(&seed) % 3];
 
 		if (rand_r(&seed) % 8 == 0 && pin(rand_r(&seed) % 2))
 			_exit(1);
 		if (set_program(&set, choice))
 			_exit(2);
+		loans->begun = 1;
 		if (set_measure(&set, code_loop, 100, 0) ||
 		    wrong_after(&set, CODE_LOOP(100)))
 			_exit(3);
+		if (++times > 1000L * many)
+			_exit(4);
 		if (rand_r(&seed) % 2)
 			continue;
-		close(set.fd);
-		set.fd = vpmc_open();
+		set_close(&set);
+		set = (struct set){ .page = MAP_FAILED, .fd = vpmc_open() };
+		if (!keep_counters("shared") &&
+		    __atomic_exchange_n(&loans->begun, 0, __ATOMIC_SEQ_CST))
+			__atomic_add_fetch(&loans->ended, 1, __ATOMIC_SEQ_CST);
 		if (rand_r(&seed) % 64 == 0)
 			usleep(150000);
 	}
 	_exit(0);
 }
 
-/* Loans of each borrower: so many, or what the environment says. */
+/* Loans of all borrowers: so many, or what the environment says. */
 static int many_times(void)
 {
 	const char *loans = getenv("SHARED_LOANS");
 
-	return loans ? atoi(loans) : test_often(2000);
+	return loans ? atoi(loans) : test_often(500);
 }
 
 /* All are exact: the sets, and perf's counting, sampling and multiplexing. */
 TEST_F_TIMEOUT(shared, many_borrowers, 1800)
 {
 	const uint64_t want = code_add(CODE_MEASURE, CODE_LOOP(100000)).insns;
-	int running = 4, partly = 0, status, fd[SIX], i;
+	int running = 4, partly = 0, many = many_times(), status, fd[SIX], i;
 	struct single alone[SIX];
 	struct perf_samples perf;
+	struct loans *loans;
 
+	loans = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, loans);
 	ASSERT_EQ(0, allow_all_samples());
 	ASSERT_EQ(0, open_six(fd, alone));
 	for (i = 0; i < running; i++)
 		if (!fork())
-			borrow_at_random(i + 1, many_times());
+			borrow_at_random(i + 1, loans, many);
 	while (running) {
 		EXPECT_EQ(0, perf_error(100000));
 		ASSERT_EQ(0, samples_open(&perf, 1009));
@@ -519,6 +539,7 @@ TEST_F_TIMEOUT(shared, many_borrowers, 1800)
 			running--;
 		}
 	}
+	EXPECT_LE(many, loans->ended);
 	EXPECT_LT(0, partly);
 	for (i = 0; i < SIX; i++)
 		close(fd[i]);

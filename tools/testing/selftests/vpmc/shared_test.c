@@ -5,9 +5,19 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
+#include <cpuid.h>
+
 #include "shared.h"
 #include "disturb.h"
 #include "global.h"
+
+/* INST_RETIRED.PREC_DIST, which Skylake counts on counter 1 alone. */
+#define BOUND_EVENT		0x1c0
+#define BOUND_EVENT_MODEL	0x506e0
+
+static const struct choice two_branches[] = {
+	{ EV_BRANCHES, VPMC_ANY }, { EV_BRANCHES, VPMC_ANY }, {}
+};
 
 static uint32_t index_of(const struct set *set, int i)
 {
@@ -306,6 +316,50 @@ TEST_F(shared, grows)
 	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
 }
 
+/* Sums of a set of the kernel on all counters but one; they must be equal. */
+static int kernel_sums_differ(void)
+{
+	struct vpmc_read read;
+	struct set set;
+	int i;
+
+	control_init(&set.control, VPMC_CONTROL_STOPPED);
+	for (i = 1; i < ALL_GP; i++)
+		control_add(&set.control, EV_KERNEL_INSNS, i);
+	set.fd = vpmc_open();
+	if (set_control(&set) || vpmc_ioctl(set.fd, VPMC_IOC_START, 0))
+		return 1;
+	code_loop(1000, 0);
+	if (vpmc_ioctl(set.fd, VPMC_IOC_STOP, 0) || vpmc_read(set.fd, &read) ||
+	    read.sum[0] < 2 * 1000)
+		return 2;
+	for (i = 1; i < ALL_GP - 1; i++)
+		if (read.sum[i] != read.sum[0])
+			return 3;
+	return 0;
+}
+
+/*
+ * perf has left its own bits in the global register. A set that counts the kernel
+ * on new counters must not count from the write of its selects on.
+ */
+TEST_F(shared, grows_for_the_kernel)
+{
+	pid_t pid;
+
+	ASSERT_EQ(0, open_branches(self->perf, ALL_GP, 0));
+	ASSERT_LT(0, group_counts(self->perf, ALL_GP));
+	perf_close_all(self->perf);
+	ASSERT_EQ(0, set_open(&self->set, branches));
+	/* Nothing counts when the other set's counters are borrowed. */
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
+	pid = fork();
+	if (!pid)
+		_exit(kernel_sums_differ());
+	EXPECT_EQ(0, child_status(pid));
+}
+
 /* At most so many, also if more are free. */
 TEST_F(shared, limit)
 {
@@ -348,6 +402,33 @@ TEST_F(shared, pinned_events_need_them)
 	EXPECT_EQ(1, alive(self->perf, ALL_GP - 1));
 	ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
 	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
+}
+
+/*
+ * A pinned event that only one counter can count. Sets leave it that counter as long
+ * as others are free, and it keeps counting.
+ */
+TEST_F(shared, pinned_event_cannot_move)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_RAW,
+		.size = sizeof(attr),
+		.config = BOUND_EVENT,
+		.read_format = PERF_FORMAT_GROUP,
+		.pinned = 1,
+		.exclude_kernel = 1,
+	};
+
+	self->perf[0] = syscall(SYS_perf_event_open, &attr, -1, 1, -1, 0);
+	ASSERT_LE(0, self->perf[0]);
+	ASSERT_EQ(0, set_open(&self->set, two_branches));
+	EXPECT_EQ(2 + 3, index_of(&self->set, 0) + index_of(&self->set, 1));
+	EXPECT_EQ(1, alive(self->perf, 1));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
+	EXPECT_EQ(-EBUSY, set_program(&self->set, all_but_one));
+	EXPECT_EQ(VPMC_REASON_PMU_PERF, self->set.control.reason);
+	EXPECT_EQ(1, alive(self->perf, 1));
 }
 
 /* A refusal of counters of CPUs leaves the PMU to sets of threads. */
@@ -414,6 +495,18 @@ TEST_F(shared, cpu_comes)
 	EXPECT_LT(0, group_counts(self->perf, ALL_GP));
 }
 
-NEEDS({ "*", TRUE_COUNTS | DISTURBS | ROOT },);
+static bool has_bound_event(void)
+{
+	unsigned int eax = 0, ebx, ecx, edx;
+
+	__get_cpuid(1, &eax, &ebx, &ecx, &edx);
+	return machine.kind == VPMC_KIND_INTEL &&
+	       (eax & 0xf0ff0) == BOUND_EVENT_MODEL;
+}
+
+NEEDS(
+	{ "shared.pinned_event_cannot_move", TRUE_COUNTS | DISTURBS | ROOT, "a processor of model 94", NULL, has_bound_event },
+	{ "*", TRUE_COUNTS | DISTURBS | ROOT },
+);
 
 TEST_HARNESS_MAIN
