@@ -99,6 +99,58 @@ static inline int perf_open_raw(uint64_t config, enum modes modes, int group)
 	return perf_open_type(PERF_TYPE_RAW, config, modes, 0, group, 0);
 }
 
+/*
+ * Events of all CPUs, which count until the program ends and come before those of
+ * threads. So perf gives them the fixed counter of that select, and other events with
+ * the same select get general-purpose ones.
+ */
+static inline void take_fixed_counter(uint64_t select)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_RAW,
+		.size = sizeof(attr),
+		.config = select,
+		.pinned = 1,
+	};
+
+	for (int cpu = 0; cpu < sysconf(_SC_NPROCESSORS_ONLN); cpu++)
+		if (syscall(SYS_perf_event_open, &attr, -1, cpu, -1, 0) < 0)
+			die("perf_event_open of a CPU");
+}
+
+/*
+ * Program options that name events of processors where perf has no name for them, or
+ * one that the emulator does not know: -i SELECT for instructions, -b for branches, -g
+ * for reference cycles. -f: take_fixed_counter(SELECT). True if OPTION is one of these.
+ */
+struct event {
+	const char *name;
+	uint64_t config;
+	char option;
+	uint64_t select;	/* instead of config, unless 0 */
+};
+
+static inline bool event_option(struct event *events, size_t n, int option,
+				const char *arg)
+{
+	uint64_t select = arg ? strtoull(arg, NULL, 0) : 0;
+
+	if (option == 'f')
+		take_fixed_counter(select);
+	for (size_t i = 0; i < n; i++)
+		if (events[i].option == option)
+			events[i].select = select;
+	return option == 'f' || option == 'i' || option == 'b' || option == 'g';
+}
+
+/* Opens an event in user mode of this thread, disabled */
+static inline int event_open(const struct event *e, uint64_t period, int group)
+{
+	if (e->select)
+		return perf_open_type(PERF_TYPE_RAW, e->select, USER, period, group, 0);
+	return perf_open(e->config, USER, period, group, 0);
+}
+
 static inline uint64_t perf_read(int fd)
 {
 	uint64_t val;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: loops [-s SWITCHES] [-g SELECT] CPU...
+ * usage: loops [-s SWITCHES] [-i SELECT] [-b SELECT] [-g SELECT] [-f SELECT]... CPU...
  * One process for each CPU named, pinned to it; those that share a CPU are
  * switched many times. Each counts a loop of its own known length in user mode
  * with mainline's perf driver.  -g: with four general-purpose counters alone;
- * SELECT is the name of reference cycles there.  -s: where time goes by the clock and
- * not by instructions, a loop may end before the first switch. Each process then
- * counts its loop again until all that share a CPU were switched so often.
+ * SELECT is the name of reference cycles there.  -i, -b, -f: see guest.h.  -s: where
+ * time goes by the clock and not by instructions, a loop may end before the first
+ * switch. Each process then counts its loop again until all that share a CPU were
+ * switched so often.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -22,20 +23,17 @@
 static int min_switches = 20;
 static int max_rounds = 1;
 
-static const struct {
-	const char *name;
-	uint64_t config;
-} events[] = {
-	{ "instructions", PERF_COUNT_HW_INSTRUCTIONS },
-	{ "branches", PERF_COUNT_HW_BRANCH_INSTRUCTIONS },
-	{ "cycles", PERF_COUNT_HW_CPU_CYCLES },
-	{ "reference cycles", PERF_COUNT_HW_REF_CPU_CYCLES },
+static struct event events[] = {
+	{ "instructions", PERF_COUNT_HW_INSTRUCTIONS, 'i', 0 },
+	{ "branches", PERF_COUNT_HW_BRANCH_INSTRUCTIONS, 'b', 0 },
+	{ "cycles", PERF_COUNT_HW_CPU_CYCLES, 0, 0 },
+	/* perf knows these only as the event of a fixed counter */
+	{ "reference cycles", PERF_COUNT_HW_REF_CPU_CYCLES, 'g', 0 },
 };
 
 #define NUM_EVENTS	(sizeof(events) / sizeof(events[0]))
 
-/* perf knows reference cycles only as the event of a fixed counter */
-static uint64_t gp_alone;
+static bool gp_alone;
 
 static struct shared {
 	int ready;
@@ -62,13 +60,6 @@ static __attribute__((noinline)) void measure(const int *fd, uint64_t n,
 static uint64_t length(int process)
 {
 	return 8000001 + 100003ull * process;
-}
-
-static int open_event(uint64_t config, int group)
-{
-	if (gp_alone && config == PERF_COUNT_HW_REF_CPU_CYCLES)
-		return perf_open_raw(gp_alone, USER, group);
-	return perf_open(config, USER, 0, group, 0);
 }
 
 static long involuntary_switches(void)
@@ -108,7 +99,7 @@ static void process(int number, int cpu, bool alone, int processes)
 
 	run_on_cpu(cpu);
 	for (size_t i = 0; i < NUM_EVENTS; i++)
-		fd[i] = open_event(events[i].config, i ? fd[0] : -1);
+		fd[i] = event_open(&events[i], 0, i ? fd[0] : -1);
 	if (!gp_alone)
 		kernel = perf_open(PERF_COUNT_HW_INSTRUCTIONS, KERNEL, 0, -1, 0);
 	measure(fd, 1, empty);
@@ -163,24 +154,30 @@ static bool alone_on_its_cpu(int number, int processes, char **cpus)
 	return sharers == 1;
 }
 
+static bool parse_options(int argc, char **argv)
+{
+	int option;
+
+	while ((option = getopt(argc, argv, "s:i:b:g:f:")) != -1) {
+		if (option == 's') {
+			min_switches = atoi(optarg);
+			max_rounds = MAX_ROUNDS;
+		} else if (!event_option(events, NUM_EVENTS, option, optarg)) {
+			return false;
+		}
+		gp_alone |= option == 'g';
+	}
+	return true;
+}
+
 int main(int argc, char **argv)
 {
-	int processes;
-	char **cpus;
+	bool valid = parse_options(argc, argv);
+	int processes = argc - optind;
+	char **cpus = argv + optind;
 
-	if (argc > 2 && !strcmp(argv[1], "-s")) {
-		min_switches = atoi(argv[2]);
-		max_rounds = MAX_ROUNDS;
-		argv += 2, argc -= 2;
-	}
-	if (argc > 2 && !strcmp(argv[1], "-g")) {
-		gp_alone = strtoull(argv[2], NULL, 0);
-		argv += 2, argc -= 2;
-	}
-	processes = argc - 1;
-	cpus = argv + 1;
-	if (processes < 1 || processes > MAX_PROCESSES) {
-		fprintf(stderr, "usage: loops [-s SWITCHES] [-g SELECT] CPU...\n");
+	if (!valid || processes < 1 || processes > MAX_PROCESSES) {
+		fprintf(stderr, "usage: loops [-s SWITCHES] [-i|-b|-g|-f SELECT]... CPU...\n");
 		return 2;
 	}
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,

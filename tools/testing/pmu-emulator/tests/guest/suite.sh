@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# usage: suite.sh full|cpus N|short|parallel|version N|hybrid SMALL BIG|amd|amd-short|pt|cache ROWS|cache-full ROWS|off
+# usage: suite.sh full|cpus N|short|parallel|version N|hybrid SMALL BIG|zhaoxin FAMILY|amd|amd-short|pt|cache ROWS|cache-full ROWS|off
 # Runs in the guest: the programs beside it, one after the other. Each writes
 # TAP with a plan; after it comes a test that it has ended well.
 set -u
@@ -62,6 +62,19 @@ version)
 	;;
 hybrid)
 	run hybrid "$2" "$3"
+	;;
+zhaoxin)
+	# perf has no name for branches that the emulator knows, and on family 6 none for
+	# instructions. Linux 6.12's zhaoxin_pmu has no .fixedctr, so perf writes MSRs 1
+	# and 2 instead of fixed counters 1 and 2, and never reads counter 0. So events
+	# that are not judged take those that perf prefers, and general-purpose counters
+	# count the others.
+	names="-f 0x0082 -i 0x00c0 -b 0x00c4"
+	[ "$2" = 6 ] || names="-f 0x00c0 -f 0x0082 -f 0x0083 -b 0x00c4"
+	# shellcheck disable=SC2086 # options
+	run loops $names -g 0x0083 0 0 1 1
+	# shellcheck disable=SC2086
+	run sampling $names
 	;;
 amd)
 	# reference cycles are cycles, and with four counters there is no fifth
