@@ -268,7 +268,9 @@ TEST(closed_while_members_fork)
 }
 
 NEEDS(
-	{ "close.last_descriptor", TRUE_COUNTS },
+	{ "close.last_descriptor", TRUE_COUNTS | TWO_CPUS },
+	{ "close.*", VPMC | TWO_CPUS },
+	{ "global.closed_while_members_fork", VPMC | TWO_CPUS },
 	{ "family.*.but_not_what_is_programmed_anew", PMU },
 	{ "*", VPMC },
 );

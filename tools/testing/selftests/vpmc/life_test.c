@@ -117,8 +117,8 @@ TEST(clear)
 	/* Running: what counts is what comes after the system call. */
 	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_START, 0));
 	code_loop(1000000, 0);
-	ASSERT_EQ(0, code_measure(set.fd, VPMC_IOC_CLEAR, VPMC_IOC_STOP,
-				  code_loop, 100, 0));
+	ASSERT_EQ(0, set_measure_by(&set, VPMC_IOC_CLEAR, VPMC_IOC_STOP,
+				    code_loop, 100, 0));
 	EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(100)));
 }
 
@@ -230,8 +230,8 @@ TEST(unlink_settles)
 	struct set set;
 
 	ASSERT_EQ(0, set_open(&set, two));
-	ASSERT_EQ(0, code_measure(set.fd, VPMC_IOC_START, VPMC_IOC_UNLINK,
-				  code_loop, 4321, 0));
+	ASSERT_EQ(0, set_measure_by(&set, VPMC_IOC_START, VPMC_IOC_UNLINK,
+				    code_loop, 4321, 0));
 	ASSERT_EQ(0, vpmc_read(set.fd, &read));
 	EXPECT_EQ(VPMC_STATE_UNLINKED, read.state);
 	EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(4321)));
@@ -455,6 +455,7 @@ TEST_F_TIMEOUT(leak, selections, 120)
 }
 
 NEEDS(
+	{ "global.generation", VPMC | FIFO },
 	{ "global.killed_child", PMU },
 	{ "global.closed_and_opened_again", TRUE_COUNTS },
 	{ "global.read_while_running", TRUE_COUNTS },

@@ -341,16 +341,22 @@ static inline void set_close(struct set *set)
 	}
 }
 
-/* START, body(a, b), STOP */
-static inline long set_measure(struct set *set, code_fn body, long a, long b)
+/* Two requests, and body(a, b) between them. */
+static inline long set_measure_by(struct set *set, unsigned int first,
+				  unsigned int last, code_fn body, long a, long b)
 {
 	uint64_t before = disturbances();
-	long ret = code_measure(set->fd, VPMC_IOC_START, VPMC_IOC_STOP, body,
-				a, b);
+	long ret = code_measure(set->fd, first, last, body, a, b);
 
 	set->disturbances += disturbances() - before;
 	set->starts++;
 	return ret;
+}
+
+/* START, body(a, b), STOP */
+static inline long set_measure(struct set *set, code_fn body, long a, long b)
+{
+	return set_measure_by(set, VPMC_IOC_START, VPMC_IOC_STOP, body, a, b);
 }
 
 static inline bool counts_cycles(uint64_t evtsel)
