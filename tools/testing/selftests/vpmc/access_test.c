@@ -312,15 +312,15 @@ TEST(program_of_the_kernel)
 }
 
 NEEDS(
-	{ "global.program_of_the_kernel", EXACT | DISTURBS | ROOT },
-	{ "global.kernel_mode", PMU | DISTURBS | ROOT },
-	{ "global.decided_at_open", TRUE_COUNTS | DISTURBS | ROOT },
-	{ "global.*", VPMC | DISTURBS | ROOT },
+	{ "global.program_of_the_kernel", EXACT | DISTURBS | ROOT | TWO_CPUS },
+	{ "global.kernel_mode", PMU | DISTURBS | ROOT | TWO_CPUS },
+	{ "global.decided_at_open", TRUE_COUNTS | DISTURBS | ROOT | TWO_CPUS },
+	{ "global.*", VPMC | DISTURBS | ROOT | TWO_CPUS },
 	/* These may, and count. */
-	{ "access.root_to_a_user.open", TRUE_COUNTS | DISTURBS | ROOT },
-	{ "access.own.open", TRUE_COUNTS | DISTURBS | ROOT },
-	{ "access.debugger.open", TRUE_COUNTS | DISTURBS | ROOT },
-	{ "access.*", VPMC | DISTURBS | ROOT },
+	{ "access.root_to_a_user.open", TRUE_COUNTS | DISTURBS | ROOT | TWO_CPUS },
+	{ "access.own.open", TRUE_COUNTS | DISTURBS | ROOT | TWO_CPUS },
+	{ "access.debugger.open", TRUE_COUNTS | DISTURBS | ROOT | TWO_CPUS },
+	{ "access.*", VPMC | DISTURBS | ROOT | TWO_CPUS },
 );
 
 TEST_HARNESS_MAIN

@@ -56,7 +56,7 @@ TEST_F(close, last_descriptor)
 	close(again);
 	EXPECT_EQ(VPMC_STATE_UNLINKED, state_of(self->other));
 	EXPECT_EQ(POLLHUP, poll_now(self->other));
-	EXPECT_EQ(VPMC_HOLDER_NONE, pmu_holder(self->other));
+	EXPECT_EQ(holder_without_sets(), pmu_holder(self->other));
 	ASSERT_EQ(0, target_serve(&self->t, 1));
 	ASSERT_EQ(0, vpmc_read(self->other, &read));
 	EXPECT_EQ(2 * TARGET_SERVE.insns, read.sum[0]);
@@ -77,7 +77,7 @@ TEST_F(close, controller_is_killed)
 	}
 	EXPECT_EQ(KILLED_BY(SIGKILL), child_status(pid));
 	EXPECT_EQ(VPMC_STATE_UNLINKED, state_of(self->other));
-	EXPECT_EQ(VPMC_HOLDER_NONE, pmu_holder(self->other));
+	EXPECT_EQ(holder_without_sets(), pmu_holder(self->other));
 }
 
 /* Without the flag the set stays. */
@@ -222,7 +222,7 @@ TEST_F(family, members_end)
 {
 	close(self->fd);
 	EXPECT_EQ(VPMC_STATE_UNLINKED, state_of(self->watch));
-	EXPECT_EQ(VPMC_HOLDER_NONE, pmu_holder(self->watch));
+	EXPECT_EQ(holder_without_sets(), pmu_holder(self->watch));
 }
 
 /* The member has another set now. */
@@ -261,14 +261,16 @@ TEST(closed_while_members_fork)
 		code_loop(1 + 3701 * round, 0);
 		close(fd);
 		fd = open(THREAD_FILE, O_RDONLY);
-		ASSERT_EQ(VPMC_HOLDER_NONE, pmu_holder(fd));
+		ASSERT_EQ(holder_without_sets(), pmu_holder(fd));
 		close(fd);
 		ASSERT_EQ(KILLED_BY(SIGKILL), child_end(&root));
 	}
 }
 
 NEEDS(
-	{ "close.last_descriptor", TRUE_COUNTS },
+	{ "close.last_descriptor", TRUE_COUNTS | TWO_CPUS },
+	{ "close.*", VPMC | TWO_CPUS },
+	{ "global.closed_while_members_fork", VPMC | TWO_CPUS },
 	{ "family.*.but_not_what_is_programmed_anew", PMU },
 	{ "*", VPMC },
 );

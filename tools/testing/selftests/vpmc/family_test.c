@@ -499,8 +499,8 @@ TEST(many)
 }
 
 NEEDS(
-	{ "family.not_a_root", VPMC },
-	{ "*", TRUE_COUNTS },
+	{ "family.not_a_root", VPMC | TWO_CPUS },
+	{ "*", TRUE_COUNTS | TWO_CPUS },
 );
 
 TEST_HARNESS_MAIN

@@ -278,9 +278,9 @@ TEST_F(hotplug, all_cpus)
 }
 
 NEEDS(
-	{ "hotplug.taken_while_away", TRUE_COUNTS | DISTURBS | ROOT },
-	{ "hotplug.given_back_while_away", TRUE_COUNTS | DISTURBS | ROOT },
-	{ "hotplug.all_cpus", TRUE_COUNTS | DISTURBS | ROOT },
+	{ "hotplug.taken_while_away", TRUE_COUNTS | DISTURBS | ROOT | TWO_CPUS },
+	{ "hotplug.given_back_while_away", TRUE_COUNTS | DISTURBS | ROOT | TWO_CPUS },
+	{ "hotplug.all_cpus", TRUE_COUNTS | DISTURBS | ROOT | TWO_CPUS },
 	{ "*", VPMC | DISTURBS | ROOT | TWO_CPUS },
 );
 

@@ -117,8 +117,8 @@ TEST(clear)
 	/* Running: what counts is what comes after the system call. */
 	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_START, 0));
 	code_loop(1000000, 0);
-	ASSERT_EQ(0, code_measure(set.fd, VPMC_IOC_CLEAR, VPMC_IOC_STOP,
-				  code_loop, 100, 0));
+	ASSERT_EQ(0, set_measure_by(&set, VPMC_IOC_CLEAR, VPMC_IOC_STOP,
+				    code_loop, 100, 0));
 	EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(100)));
 }
 
@@ -220,7 +220,7 @@ TEST(refused_control_keeps_nothing)
 	EXPECT_EQ(-EEXIST, vpmc_ioctl(set.fd, VPMC_IOC_CONTROL, &set.control));
 	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_UNLINK, 0));
 	EXPECT_EQ(-ESRCH, vpmc_ioctl(set.fd, VPMC_IOC_CONTROL, &set.control));
-	EXPECT_EQ(VPMC_HOLDER_NONE, holder());
+	EXPECT_EQ(holder_without_sets(), holder());
 }
 
 /* UNLINK settles, too. */
@@ -230,12 +230,12 @@ TEST(unlink_settles)
 	struct set set;
 
 	ASSERT_EQ(0, set_open(&set, two));
-	ASSERT_EQ(0, code_measure(set.fd, VPMC_IOC_START, VPMC_IOC_UNLINK,
-				  code_loop, 4321, 0));
+	ASSERT_EQ(0, set_measure_by(&set, VPMC_IOC_START, VPMC_IOC_UNLINK,
+				    code_loop, 4321, 0));
 	ASSERT_EQ(0, vpmc_read(set.fd, &read));
 	EXPECT_EQ(VPMC_STATE_UNLINKED, read.state);
 	EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(4321)));
-	EXPECT_EQ(VPMC_HOLDER_NONE, holder());
+	EXPECT_EQ(holder_without_sets(), holder());
 }
 
 /* A set replaced by another: the old sums are gone, the new ones are exact. */
@@ -291,7 +291,7 @@ TEST(thread_exit)
 	/* The page is still mapped here, and shows the state. */
 	EXPECT_EQ(VPMC_STATE_EXITED, set.page->state);
 	EXPECT_EQ(read.sum[0], set.page->slot[0].base);
-	EXPECT_EQ(VPMC_HOLDER_NONE, holder());
+	EXPECT_EQ(holder_without_sets(), holder());
 	EXPECT_EQ(0, munmap(set.page, PAGE));
 }
 
@@ -319,7 +319,7 @@ TEST(killed_child)
 		EXPECT_EQ(VPMC_HOLDER_VPMC, holder());
 		kill(pid, SIGKILL);
 		EXPECT_EQ(KILLED_BY(SIGKILL), child_status(pid));
-		EXPECT_EQ(VPMC_HOLDER_NONE, holder());
+		EXPECT_EQ(holder_without_sets(), holder());
 		close(fds[0]);
 		close(fds[1]);
 	}
@@ -427,7 +427,7 @@ TEST_F_TIMEOUT(leak, threads, 120)
 	EXPECT_GT(n, lost) {
 		TH_LOG("%ld kB less", lost);
 	}
-	EXPECT_EQ(VPMC_HOLDER_NONE, holder());
+	EXPECT_EQ(holder_without_sets(), holder());
 }
 
 /* CONTROL again and again, by a thread whose selection is shared or not. */
@@ -455,6 +455,7 @@ TEST_F_TIMEOUT(leak, selections, 120)
 }
 
 NEEDS(
+	{ "global.generation", VPMC | FIFO },
 	{ "global.killed_child", PMU },
 	{ "global.closed_and_opened_again", TRUE_COUNTS },
 	{ "global.read_while_running", TRUE_COUNTS },

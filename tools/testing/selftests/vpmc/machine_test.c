@@ -26,6 +26,23 @@ static const char *kind_of_emulator(void)
 	       what ? "emulator" : "not the emulator";
 }
 
+static const char *holder_name(uint32_t holder)
+{
+	static const char *const names[] = {
+		[VPMC_HOLDER_NONE] = "nobody",
+		[VPMC_HOLDER_VPMC] = "sets of vpmc",
+		[VPMC_HOLDER_OTHER] = "the PMU, which a driver or a hypervisor has",
+		[VPMC_HOLDER_PERF] = "the PMU, which perf has",
+		[VPMC_HOLDER_WATCHDOG] = "the PMU: sysctl kernel.nmi_watchdog=0",
+		[VPMC_HOLDER_TRACE] = "the PMU, which Intel PT has",
+		[VPMC_HOLDER_REVOKED] = "the PMU: sysctl kernel.vpmc_revoke=0",
+		[VPMC_HOLDER_GLOBAL] = "the PMU, which counts for CPUs",
+	};
+
+	return holder < ARRAY_SIZE(names) ? names[holder] :
+					    "the PMU, which another user has";
+}
+
 TEST(facts)
 {
 	struct vpmc_info info;
@@ -39,9 +56,7 @@ TEST(facts)
 		       info.pmu_version, info.nr_gp, info.nr_fixed, info.width);
 	ksft_print_msg("machine: emulator: %s\n", kind_of_emulator());
 	ksft_print_msg("machine: PMU in use by: %s\n",
-		       info.holder == VPMC_HOLDER_NONE ? "nobody" :
-		       info.holder == VPMC_HOLDER_VPMC ? "sets of vpmc" :
-		       pmu_held() ?: "somebody else");
+		       holder_name(info.holder));
 	EXPECT_EQ(VPMC_ABI_VERSION, info.version);
 	EXPECT_EQ(!info.nr_gp, !info.width);
 }

@@ -363,6 +363,7 @@ TEST(info)
 }
 
 NEEDS(
+	{ "global.selections_of_one_hash", VPMC | TWO_CPUS },
 	{ "global.names", PMU },
 	{ "global.after_unlink", PMU },
 	{ "global.text", TRUE_COUNTS },

@@ -264,8 +264,9 @@ TEST(started_asleep_elsewhere)
 
 NEEDS(
 	{ "global.thread_of_the_group", TRUE_COUNTS },
-	{ "global.controlled_by_another_thread", TRUE_COUNTS },
-	{ "global.started_asleep", TRUE_COUNTS },
+	{ "global.controlled_by_another_thread", TRUE_COUNTS | TWO_CPUS },
+	{ "global.started_asleep", TRUE_COUNTS | TWO_CPUS },
+	{ "global.started_asleep_elsewhere", VPMC | TWO_CPUS },
 	{ "*", VPMC },
 );
 

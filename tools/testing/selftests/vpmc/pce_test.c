@@ -463,6 +463,12 @@ NEEDS(
 	{ "sysfs.*", PMU | DISTURBS | ROOT },
 	{ "global.after_exec", PMU | ROOT },
 	{ "global.vfork_child_that_execs", PMU | ROOT },
+	/* On the other CPU, too. */
+	{ "global.mapped", PMU | TWO_CPUS },
+	{ "global.after_munmap", PMU | TWO_CPUS },
+	{ "global.threads", PMU | TWO_CPUS },
+	{ "global.after_the_owners_exit", PMU | TWO_CPUS },
+	{ "global.mapped_while_it_counts", PMU | TWO_CPUS },
 	{ "*", PMU },
 );
 

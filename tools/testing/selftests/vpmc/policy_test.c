@@ -74,7 +74,7 @@ static int paranoid_control(int fd, int n)
 
 	control_init(&control, VPMC_CONTROL_STOPPED);
 	for (i = 0; i < n; i++)
-		control_add(&control, EV_INSNS, i);
+		control_add(&control, event_here(EV_INSNS), VPMC_ANY);
 	err = vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control);
 	if (err != -EACCES)
 		return err;

@@ -208,6 +208,6 @@ TEST_F(running, single_steps)
 	EXPECT_EQ(0, ptrace(PTRACE_DETACH, self->t.pid, 0, 0));
 }
 
-NEEDS({ "*", TRUE_COUNTS },);
+NEEDS({ "*", TRUE_COUNTS | TWO_CPUS },);
 
 TEST_HARNESS_MAIN

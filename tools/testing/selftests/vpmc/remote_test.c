@@ -521,9 +521,9 @@ TEST(pid_namespace)
 }
 
 NEEDS(
-	{ "remote.poll_reports_exit", VPMC },
-	{ "remote.poll_reports_unlink", VPMC },
-	{ "global.attach_and_exit", VPMC },
+	{ "remote.poll_reports_exit", VPMC | TWO_CPUS },
+	{ "remote.poll_reports_unlink", VPMC | TWO_CPUS },
+	{ "global.attach_and_exit", VPMC | TWO_CPUS },
 	{ "global.kernel_thread", VPMC | ROOT },
 	/* What is left of the period when the interrupt comes late is not known. */
 	{ "remote.overflow", TRUE_COUNTS | ROOT | TWO_CPUS },

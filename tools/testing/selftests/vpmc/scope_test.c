@@ -82,7 +82,7 @@ TEST_F(scope, open)
 }
 
 NEEDS(
-	{ "*", VPMC | DISTURBS | ROOT, "CONFIG_SECURITY_YAMA=y", "/proc/sys/kernel/yama/ptrace_scope" },
+	{ "*", VPMC | DISTURBS | ROOT | TWO_CPUS, "CONFIG_SECURITY_YAMA=y", "/proc/sys/kernel/yama/ptrace_scope" },
 );
 
 TEST_HARNESS_MAIN

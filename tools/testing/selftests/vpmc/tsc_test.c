@@ -172,7 +172,6 @@ TEST_F(tsc, nanoseconds)
 
 	ASSERT_EQ(0, set_measure(&self->set, code_loop, 10000000, 0));
 	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
-	/* The emulated TSC is constant everywhere. */
 	ASSERT_TRUE(self->info.features & VPMC_FEATURE_TIME);
 	EXPECT_TRUE(self->set.page->caps & VPMC_CAP_TIME);
 	EXPECT_EQ(((unsigned __int128)read.ticks * self->set.page->time_mult) >>
@@ -233,6 +232,11 @@ TEST_F(no_pmu, counter_refused)
 	EXPECT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_START, 0));
 }
 
+static bool has_constant_tsc(void)
+{
+	return emulator() || machine.features & VPMC_FEATURE_TIME;
+}
+
 static bool has_no_pmu(void)
 {
 	return !machine.nr_gp;
@@ -240,6 +244,12 @@ static bool has_no_pmu(void)
 
 NEEDS(
 	{ "no_pmu.*", VPMC, "a machine without PMU", NULL, has_no_pmu },
+	{ "tsc.uninterrupted", VPMC | FIFO },
+	{ "tsc.start_to_stop", VPMC | FIFO },
+	{ "tsc.asleep", VPMC | FIFO },
+	/* The emulated TSC is constant everywhere. */
+	{ "tsc.nanoseconds", VPMC, "a TSC whose rate is constant and the same on all CPUs",
+	  NULL, has_constant_tsc },
 	{ "*", VPMC },
 );
 

@@ -194,10 +194,10 @@ static bool writes_narrow(void)
 }
 
 NEEDS(
-	{ "wrap.width_24_without_tick", EXACT, "counters of 24 bits and nohz_full", NULL, has_no_tick },
-	{ "wrap.width_24*", EXACT, "counters of 24 bits", NULL, has_width_24 },
-	{ "wrap.width_32", EXACT, "counters of 32 bits", NULL, has_width_32 },
-	{ "wrap.narrow_writes", EXACT, "counters that are written with 32 bits", NULL, writes_narrow },
+	{ "wrap.width_24_without_tick", EXACT | FIFO | TWO_CPUS, "counters of 24 bits and nohz_full", NULL, has_no_tick },
+	{ "wrap.width_24*", EXACT | FIFO | TWO_CPUS, "counters of 24 bits", NULL, has_width_24 },
+	{ "wrap.width_32", EXACT | FIFO | TWO_CPUS, "counters of 32 bits", NULL, has_width_32 },
+	{ "wrap.narrow_writes", EXACT | FIFO | TWO_CPUS, "counters that are written with 32 bits", NULL, writes_narrow },
 );
 
 TEST_HARNESS_MAIN

@@ -17,7 +17,6 @@
 #ifndef NEEDS_H
 #define NEEDS_H
 
-#include <cpuid.h>
 #include <fnmatch.h>
 #include <sched.h>
 #include <signal.h>
@@ -30,10 +29,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <pmu-test-msr.h>
-
 #include "../../kselftest_harness.h"
-#include "kind.h"
+#include "events.h"
 #include "putback.h"
 
 enum {
@@ -75,44 +72,17 @@ extern const struct need test_needs[];
 	_Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"") \
 	const struct need test_needs[] = { __VA_ARGS__ {} }
 
-#define IS_EMULATOR	(1u << 31)
-
-/*
- * Returns IS_EMULATOR and PMU_MACHINE_* in this project's emulator, and 0 on any
- * other machine. QEMU without its patches calls itself TCG, too, but has no
- * signature.
- */
-static inline unsigned int emulator(void)
+/* The environment allows it where somebody uses the machine. */
+static inline bool asked_to_disturb(void)
 {
-	unsigned int a, b, c, d, name[3];
+	const char *allowed = getenv("VPMC_TEST_DISRUPTIVE");
 
-	__cpuid(0x40000000, a, name[0], name[1], name[2]);
-	if (memcmp(name, "TCGTCGTCGTCG", sizeof(name)))
-		return 0;
-	__cpuid(PMU_TEST_MACHINE, a, b, c, d);
-	return a == PMU_MACHINE_ID ? b | IS_EMULATOR : 0;
-}
-
-/* Where tests of the exact machine are to fail, the environment asks for them. */
-static inline bool exact_machine(void)
-{
-	const char *asked = getenv("VPMC_TEST_EXACT");
-
-	return emulator() & PMU_MACHINE_EXACT || (asked && !strcmp(asked, "1"));
-}
-
-/* With parallel CPUs each one counts its own instructions, exactly. */
-static inline bool counts_are_exact(void)
-{
-	return exact_machine() || (emulator() & PMU_MACHINE_PARALLEL &&
-				   !(emulator() & PMU_MACHINE_SILICON));
+	return allowed && !strcmp(allowed, "1");
 }
 
 static inline bool may_disturb(void)
 {
-	const char *allowed = getenv("VPMC_TEST_DISRUPTIVE");
-
-	return emulator() || (allowed && !strcmp(allowed, "1"));
+	return emulator() || asked_to_disturb();
 }
 
 static inline bool has_root(void)
@@ -129,61 +99,24 @@ static inline bool may_use_fifo(void)
 			      limit.rlim_cur >= 50);
 }
 
-/* Returns who has the PMU, or NULL. */
-static inline const char *pmu_held(void)
-{
-	static const char *const holders[] = {
-		[VPMC_HOLDER_OTHER] = "the PMU, which a driver or a hypervisor has",
-		[VPMC_HOLDER_PERF] = "the PMU, which perf has",
-		[VPMC_HOLDER_WATCHDOG] = "the PMU: sysctl kernel.nmi_watchdog=0",
-		[VPMC_HOLDER_TRACE] = "the PMU, which Intel PT has",
-		[VPMC_HOLDER_REVOKED] = "the PMU: sysctl kernel.vpmc_revoke=0",
-		[VPMC_HOLDER_GLOBAL] = "the PMU, which counts for CPUs",
-	};
-
-	return machine.holder < sizeof(holders) / sizeof(*holders) ?
-	       holders[machine.holder] : "the PMU, which another user has";
-}
-
 /*
- * Returns what keeps the PMU from the tests, or NULL. In the exact emulator it
- * returns NULL, because tests there occupy the PMU on purpose.
+ * Returns the first thing that the machine lacks, or NULL. What nobody can change
+ * comes first.
  */
-static inline const char *pmu_lacks(void)
-{
-	if (!machine.nr_gp)
-		return "a PMU that the kernel knows (dmesg says 'vpmc:' and why)";
-	return emulator() & PMU_MACHINE_EXACT ? NULL : pmu_held();
-}
-
-/* Does perf keep some of the counters that tests name? */
-static inline bool perf_keeps_counters(void)
-{
-	char text[32] = "";
-	int fd = open("/proc/sys/kernel/vpmc_counters", O_RDONLY);
-
-	if (fd < 0)
-		return false;
-	if (read(fd, text, sizeof(text) - 1) < 0)
-		text[0] = 0;
-	close(fd);
-	return strncmp(text, "all", 3) && strncmp(text, "yield", 5);
-}
-
-/* Returns the first thing that the machine lacks, or NULL. */
 static inline const char *machine_lacks(const struct need *need)
 {
-	if ((need->what & VPMC) && access("/proc/self/perfctr", F_OK))
+	if ((need->what & VPMC) && access(THREAD_FILE, F_OK))
 		return "CONFIG_VPMC=y";
-	if ((need->what & COUNTER & ~VPMC) && pmu_lacks())
-		return pmu_lacks();
-	if ((need->what & PMU & ~COUNTER) && !exact_machine() &&
-	    perf_keeps_counters())
-		return "all counters: sysctl kernel.vpmc_counters=all";
 	if ((need->what & STEADY & ~VPMC) && !exact_machine())
 		return "the exact machine of tools/testing/pmu-emulator";
 	if ((need->what & TRUE_COUNTS & ~PMU) && !counts_are_exact())
 		return "a PMU that counts exactly";
+	if ((need->what & VPMC) && lack(OF_VPMC))
+		return lack(OF_VPMC);
+	if ((need->what & COUNTER & ~VPMC) && lack(OF_A_COUNTER))
+		return lack(OF_A_COUNTER);
+	if ((need->what & PMU & ~COUNTER) && lack(OF_EVENTS))
+		return lack(OF_EVENTS);
 	if ((need->what & DISTURBS) && !may_disturb())
 		return "a machine that may be disturbed (VPMC_TEST_DISRUPTIVE=1)";
 	if ((need->what & ROOT) && !has_root())
@@ -263,17 +196,54 @@ static void __attribute__((constructor)) check_needs(void)
 		}
 }
 
+/* What the tests take for granted, on a machine whose administrator may differ. */
+static inline void put_defaults(void)
+{
+	static const char *const defaults[][2] = {
+		{ "/proc/sys/kernel/vpmc_paranoid", "-1" },
+		{ "/proc/sys/kernel/vpmc_isolation", "1" },
+		/* Debian's is 3: no user may count. */
+		{ "/proc/sys/kernel/perf_event_paranoid", "2" },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(defaults); i++)
+		putback_write(defaults[i][0], defaults[i][1]);
+}
+
+/*
+ * What sysctls keep from sets. A write that fails changes nothing, and then the tests
+ * say what they need.
+ */
+static inline void take_counters(void)
+{
+	putback_write("/proc/sys/kernel/nmi_watchdog", "0");
+	putback_write("/proc/sys/kernel/vpmc_counters", "all");
+	machine_init();
+	find_lacks();
+}
+
 /* A program that disturbs the machine restores it at its end. */
 static void __attribute__((constructor)) put_back_at_the_end(void)
 {
+	unsigned int what = 0;
 	const struct need *need;
+	bool disturbs, takes;
 
+	if (geteuid() || getpid() == 1)
+		return;
 	for (need = test_needs; need->tests; need++)
-		if ((need->what & DISTURBS) && may_disturb() && !geteuid() &&
-		    getpid() != 1) {
-			putback_begin();
-			return;
-		}
+		what |= need->what;
+	disturbs = what & DISTURBS && may_disturb();
+	takes = (what & PMU & ~COUNTER) && asked_to_disturb() &&
+		!exact_machine() && machine.nr_gp && lack(OF_EVENTS);
+	if (!disturbs && !takes)
+		return;
+	putback_begin();
+	if (disturbs && !exact_machine())
+		put_defaults();
+	if (takes)
+		take_counters();
 }
 
 #endif /* NEEDS_H */

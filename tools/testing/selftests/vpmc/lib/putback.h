@@ -134,6 +134,28 @@ static inline void putback_guard(void)
 	_exit(0);
 }
 
+/* Changes a file, only if it is one that is put back. */
+static inline void putback_write(const char *path, const char *text)
+{
+	char now[sizeof(putback_files->text)] = "";
+	unsigned int i = 0;
+	int fd;
+
+	while (i < putback_number && strcmp(putback_files[i].path, path))
+		i++;
+	if (i == putback_number)
+		return;
+	putback_read(path, now, sizeof(now));
+	now[strcspn(now, "\n")] = 0;
+	if (!strcmp(now, text))
+		return;
+	fd = open(path, O_WRONLY);
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		fprintf(stderr, "# %s: %s is refused\n", path, text);
+	if (fd >= 0)
+		close(fd);
+}
+
 static inline void putback_begin(void)
 {
 	unsigned int i;

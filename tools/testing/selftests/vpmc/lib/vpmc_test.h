@@ -36,8 +36,6 @@
 
 #define PAGE		4096
 
-#define THREAD_FILE	"/proc/thread-self/perfctr"
-
 /* A thread's counters, as this thread holds them. */
 struct set {
 	int fd;
@@ -117,6 +115,8 @@ static void __attribute__((constructor)) drop_root(void)
 		perror("VPMC_TEST_UID");
 		exit(1);
 	}
+	/* What root can have was asked before. */
+	find_lacks();
 }
 
 static inline pid_t my_tid(void)
@@ -225,17 +225,29 @@ static inline int vpmc_read_control(int fd, struct vpmc_control *control)
 }
 
 /*
- * These return @n counters and their counts, or nothing if the PMU has no
- * counters.
+ * The holder while no set has counters: nobody in the emulator, and elsewhere who
+ * had the PMU when the program began.
  */
+static inline uint32_t holder_without_sets(void)
+{
+	return exact_machine() ? VPMC_HOLDER_NONE : machine.holder;
+}
+
+/* Can a set have events on the counters that tests name? */
+static inline bool events_here(void)
+{
+	return !lack(OF_EVENTS);
+}
+
+/* These return @n counters and their counts, or nothing where there are no events. */
 static inline unsigned int counters_here(unsigned int n)
 {
-	return machine.nr_gp ? n : 0;
+	return events_here() ? n : 0;
 }
 
 static inline struct code_count counted_here(struct code_count count)
 {
-	return machine.nr_gp ? count : (struct code_count){};
+	return events_here() ? count : (struct code_count){};
 }
 
 static inline void control_init(struct vpmc_control *control,
@@ -246,13 +258,16 @@ static inline void control_init(struct vpmc_control *control,
 	control->flags = flags;
 }
 
-/* Without a PMU the set has no counters, and the rest of a test still runs. */
+/*
+ * Where there are no events the set has no counters, and the rest of a test still
+ * runs. A counter that the kernel chooses may be there where others are not.
+ */
 static inline void control_add(struct vpmc_control *control,
 			       uint64_t evtsel, uint32_t index)
 {
 	struct vpmc_counter *counter = &control->counter[control->nr_counters];
 
-	if (!machine.nr_gp)
+	if (lack(index == VPMC_ANY ? OF_A_COUNTER : OF_EVENTS))
 		return;
 	control->nr_counters++;
 	counter->evtsel = evtsel;
@@ -326,16 +341,22 @@ static inline void set_close(struct set *set)
 	}
 }
 
-/* START, body(a, b), STOP */
-static inline long set_measure(struct set *set, code_fn body, long a, long b)
+/* Two requests, and body(a, b) between them. */
+static inline long set_measure_by(struct set *set, unsigned int first,
+				  unsigned int last, code_fn body, long a, long b)
 {
 	uint64_t before = disturbances();
-	long ret = code_measure(set->fd, VPMC_IOC_START, VPMC_IOC_STOP, body,
-				a, b);
+	long ret = code_measure(set->fd, first, last, body, a, b);
 
 	set->disturbances += disturbances() - before;
 	set->starts++;
 	return ret;
+}
+
+/* START, body(a, b), STOP */
+static inline long set_measure(struct set *set, code_fn body, long a, long b)
+{
+	return set_measure_by(set, VPMC_IOC_START, VPMC_IOC_STOP, body, a, b);
 }
 
 static inline bool counts_cycles(uint64_t evtsel)
