@@ -33,8 +33,8 @@
 #include <pmu-test-msr.h>
 
 #include "../../kselftest_harness.h"
+#include "guard.h"
 #include "kind.h"
-#include "putback.h"
 
 enum {
 	NOTHING		= 0,		/* not even vpmc */
@@ -231,8 +231,7 @@ static void run_or_skip(struct __test_metadata *_metadata,
 
 	if (lacks)
 		SKIP(return, "needs %s", lacks);
-	/* end the test if the program is interrupted */
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	guard_test();
 	/* mounts of a test on a user's machine end with the test */
 	if ((need_of(_metadata, variant)->what & DISTURBS) && !emulator() &&
 	    (unshare(CLONE_NEWNS) ||
@@ -268,12 +267,14 @@ static void __attribute__((constructor)) put_back_at_the_end(void)
 {
 	const struct need *need;
 
+	if (getpid() == 1)
+		return;
 	for (need = test_needs; need->tests; need++)
-		if ((need->what & DISTURBS) && may_disturb() && !geteuid() &&
-		    getpid() != 1) {
+		if ((need->what & DISTURBS) && may_disturb() && !geteuid()) {
 			putback_begin();
-			return;
+			break;
 		}
+	guard_begin();
 }
 
 #endif /* NEEDS_H */
