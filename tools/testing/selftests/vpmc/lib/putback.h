@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Restores what tests change on the machine: sysctls, online CPUs and the like.
+ * Restores what tests change on the machine: sysctls, online CPUs, bonds to CPUs.
  * lib/guard.h does that when the program ends in any way.
  *
  * Copyright (C) 2026 vpmc developers
@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "bonds.h"
 
 /* Files that a test writes to and whose values outlive the test. */
 static const char *const putback_patterns[] = {
@@ -100,6 +102,8 @@ static inline void putback_all(void)
 		if (fd >= 0)
 			close(fd);
 	}
+	/* now that their CPUs are online again */
+	bonds_put_back();
 }
 
 static inline void putback_begin(void)
@@ -115,6 +119,7 @@ static inline void putback_begin(void)
 			putback_note(found.gl_pathv[k]);
 		globfree(&found);
 	}
+	bonds_note();
 }
 
 #endif /* PUTBACK_H */
