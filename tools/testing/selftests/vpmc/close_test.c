@@ -253,6 +253,7 @@ TEST(closed_while_members_fork)
 			child_wait(&root);
 			kill(0, SIGKILL);
 		}
+		guard_group(root.pid);
 		ASSERT_EQ(0, setpgid(root.pid, 0));
 		fd = open_of(root.pid, O_RDWR | O_CREAT);
 		ASSERT_EQ(0, program(fd, ON_CLOSE | PROCESSES, events));
@@ -264,6 +265,7 @@ TEST(closed_while_members_fork)
 		ASSERT_EQ(holder_without_sets(), pmu_holder(fd));
 		close(fd);
 		ASSERT_EQ(KILLED_BY(SIGKILL), child_end(&root));
+		guard_group(0);
 	}
 }
 

@@ -2,7 +2,7 @@
 /*
  * Security modules are asked: SELinux checks execve() into another domain,
  * counting events and the kernel, and opening the counters of others. The
- * policy is lsm_policy.conf, which is loaded if there is none.
+ * policy is lsm_policy.conf. In the emulator it is loaded if there is none.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -13,7 +13,10 @@
 #define SELINUX		"/sys/fs/selinux/"
 #define DOMAIN(name)	"vpmc_u:vpmc_r:vpmc_" name "_t"
 
-/* The policy, which lies beside this program, to where none is loaded yet. */
+/*
+ * The policy, which lies beside this program, to where none is loaded yet. It
+ * stays until the machine is booted again, so not to a user's machine.
+ */
 static void load_policy(void)
 {
 	char path[PATH_MAX], context[64] = "", *policy = NULL;
@@ -23,7 +26,7 @@ static void load_policy(void)
 
 	n = read(fd, context, sizeof(context) - 1);
 	close(fd);
-	if (len <= 0 || n <= 0 || strcmp(context, "kernel"))
+	if (!emulator() || len <= 0 || n <= 0 || strcmp(context, "kernel"))
 		return;
 	path[len] = 0;
 	strcpy(strrchr(path, '/'), "/lsm_policy");

@@ -31,7 +31,7 @@
 
 #include "../../kselftest_harness.h"
 #include "events.h"
-#include "putback.h"
+#include "guard.h"
 
 enum {
 	NOTHING		= 0,		/* not even vpmc */
@@ -164,8 +164,7 @@ static void run_or_skip(struct __test_metadata *_metadata,
 
 	if (lacks)
 		SKIP(return, "needs %s", lacks);
-	/* end the test if the program is interrupted */
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	guard_test();
 	/* mounts of a test on a user's machine end with the test */
 	if ((need_of(_metadata, variant)->what & DISTURBS) && !emulator() &&
 	    (unshare(CLONE_NEWNS) ||
@@ -230,16 +229,17 @@ static void __attribute__((constructor)) put_back_at_the_end(void)
 	const struct need *need;
 	bool disturbs, takes;
 
-	if (geteuid() || getpid() == 1)
+	if (getpid() == 1)
 		return;
-	for (need = test_needs; need->tests; need++)
+	for (need = test_needs; !geteuid() && need->tests; need++)
 		what |= need->what;
 	disturbs = what & DISTURBS && may_disturb();
 	takes = (what & PMU & ~COUNTER) && asked_to_disturb() &&
 		!exact_machine() && machine.nr_gp && lack(OF_EVENTS);
-	if (!disturbs && !takes)
-		return;
-	putback_begin();
+	if (disturbs || takes)
+		putback_begin();
+	/* It restores what is changed from here on. */
+	guard_begin();
 	if (disturbs && !exact_machine())
 		put_defaults();
 	if (takes)

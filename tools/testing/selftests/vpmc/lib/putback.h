@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Restores what tests change on the machine when the program ends in any way:
- * sysctls, online CPUs and the like.
+ * Restores what tests change on the machine: sysctls, online CPUs, bonds to CPUs.
+ * lib/guard.h does that when the program ends in any way.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -10,15 +10,12 @@
 
 #include <fcntl.h>
 #include <glob.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/signalfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
+
+#include "bonds.h"
 
 /* Files that a test writes to and whose values outlive the test. */
 static const char *const putback_patterns[] = {
@@ -46,13 +43,12 @@ static const char *const putback_patterns[] = {
 
 struct putback {
 	char path[96];
-	char text[160];
+	char text[256];
 };
 
-static struct putback putback_files[128];
+/* A file for each CPU, and some more. */
+static struct putback putback_files[1024];
 static unsigned int putback_number;
-static pid_t putback_owner, putback_guardian;
-static int putback_pipe[2];
 
 static inline void putback_read(const char *path, char *text, size_t size)
 {
@@ -106,32 +102,8 @@ static inline void putback_all(void)
 		if (fd >= 0)
 			close(fd);
 	}
-}
-
-/*
- * Waits until the program ends itself or by a signal. The guardian does not get
- * signals from the terminal. It is a process because the program may have
- * changed to a user who can write none of these files. That user cannot send
- * the guardian signals either.
- */
-static inline void putback_guard(void)
-{
-	struct pollfd ends[2] = {
-		{ .fd = putback_pipe[0], .events = POLLIN },
-		{ .events = POLLIN },
-	};
-	sigset_t term;
-
-	setsid();
-	sigemptyset(&term);
-	sigaddset(&term, SIGTERM);
-	sigprocmask(SIG_BLOCK, &term, NULL);
-	ends[1].fd = signalfd(-1, &term, SFD_CLOEXEC);
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	while (getppid() == putback_owner && poll(ends, 2, -1) <= 0)
-		;
-	putback_all();
-	_exit(0);
+	/* now that their CPUs are online again */
+	bonds_put_back();
 }
 
 /* Changes a file, only if it is one that is put back. */
@@ -169,22 +141,7 @@ static inline void putback_begin(void)
 			putback_note(found.gl_pathv[k]);
 		globfree(&found);
 	}
-	if (pipe2(putback_pipe, O_CLOEXEC))
-		return;
-	putback_owner = getpid();
-	putback_guardian = fork();
-	if (!putback_guardian)
-		putback_guard();
-}
-
-static void __attribute__((destructor)) putback_end(void)
-{
-	if (!putback_owner || getpid() != putback_owner)
-		return;
-	if (putback_guardian < 0)
-		putback_all();
-	else if (write(putback_pipe[1], "", 1) == 1)
-		waitpid(putback_guardian, NULL, 0);
+	bonds_note();
 }
 
 #endif /* PUTBACK_H */
