@@ -5,7 +5,7 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
-#include "proc.h"
+#include "interrupts.h"
 
 #define USR		0x10000ULL
 #define EVENT(n)	(USR | ((n) & 0xff) | ((n) & 0xf00ULL) << 24)

@@ -8,12 +8,15 @@
 #include "beside.h"
 #include "disturb.h"
 #include "global.h"
+#include "interrupts.h"
 #include "perf.h"
 
 /* The same twice: if values are not of one moment, these differ. */
 static const struct choice kernel_twice[] = {
 	{ EV_KERNEL_INSNS, 0 }, { EV_KERNEL_INSNS, 1 }, {}
 };
+
+static const struct choice none[] = { {} };
 
 FIXTURE(cpus)
 {
@@ -104,10 +107,45 @@ TEST_F(cpus, sum_is_what_was_executed)
 	}
 }
 
-/* More than a counter of 24 bits holds, on all CPUs and in both modes. */
+/* How often a counter of this width crosses the boundary in a test. */
+static long crossings(void)
+{
+	return machine.width <= 24 ? 4 : machine.width <= 32;
+}
+
+/* A counter is 2^(width - 1) from its start to the boundary. A wide one gets to none. */
+static long crossing_turns(void)
+{
+	uint64_t insns = crossings() ? crossings() << (machine.width - 1) : 40000000;
+
+	return (insns + (1 << 20)) / 16;
+}
+
+/* Further than a narrow counter counts, on all CPUs. */
 TEST_F(cpus, wraps)
 {
-	const long turns = 20000000;
+	const long turns = crossing_turns();
+	int cpu, n = nr_cpus();
+	long before;
+
+	ASSERT_EQ(0, global_program(self->fd, VPMC_ALL_CPUS, two));
+	ASSERT_EQ(0, pin(1));
+	before = vpmc_interrupts(1);
+	ASSERT_LE(0, before);
+	ASSERT_EQ(0, code_measure(self->fd, VPMC_IOC_G_START, VPMC_IOC_G_STOP,
+				  code_long_loop, turns, 0));
+	EXPECT_EQ(crossings(), vpmc_interrupts(1) - before);
+	ASSERT_EQ(n, global_read(self->fd, self->cpu));
+	for (cpu = 0; cpu < n; cpu++)
+		EXPECT_EQ(0, wrong_cpu(&self->cpu[cpu], cpu != 1 ?
+				       CODE_COUNT(0, 0) :
+				       code_add(CODE_MEASURE,
+						CODE_LONG_LOOP(turns))));
+}
+
+/* The same in both modes, where counters are stopped to be written. */
+TEST_F(cpus, wraps_kernel)
+{
 	/*
 	 * Without a global register, counters start one after the other, and stop
 	 * so. How many instructions of the kernel are in between is the compiler's
@@ -115,23 +153,19 @@ TEST_F(cpus, wraps)
 	 */
 	const uint64_t apart =
 		machine.features & VPMC_FEATURE_GLOBAL_CTRL ? 0 : 32;
+	const long turns = crossing_turns();
 	int cpu, n = nr_cpus();
-
-	ASSERT_EQ(0, global_program(self->fd, VPMC_ALL_CPUS, two));
-	ASSERT_EQ(0, pin(1));
-	ASSERT_EQ(0, code_measure(self->fd, VPMC_IOC_G_START, VPMC_IOC_G_STOP,
-				  code_loop, turns, 0));
-	ASSERT_EQ(n, global_read(self->fd, self->cpu));
-	for (cpu = 0; cpu < n; cpu++)
-		EXPECT_EQ(0, wrong_cpu(&self->cpu[cpu], cpu != 1 ?
-				       CODE_COUNT(0, 0) :
-				       code_add(CODE_MEASURE, CODE_LOOP(turns))));
+	long before;
 
 	ASSERT_EQ(0, global_program(self->fd, VPMC_ALL_CPUS, kernel_twice));
+	ASSERT_EQ(0, pin(1));
+	before = vpmc_interrupts(1);
+	ASSERT_LE(0, before);
 	ASSERT_EQ(0, code_measure(self->fd, VPMC_IOC_G_START, VPMC_IOC_G_STOP,
-				  code_loop, turns, 0));
+				  code_long_loop, turns, 0));
+	EXPECT_LE(crossings(), vpmc_interrupts(1) - before);
 	ASSERT_EQ(n, global_read(self->fd, self->cpu));
-	EXPECT_LT(2 * turns, self->cpu[1].sum[0]);
+	EXPECT_LT(CODE_LONG_LOOP(turns).insns, self->cpu[1].sum[0]);
 	for (cpu = 0; cpu < n; cpu++) {
 		EXPECT_LE(self->cpu[cpu].sum[0], self->cpu[cpu].sum[1] + apart);
 		EXPECT_LE(self->cpu[cpu].sum[1], self->cpu[cpu].sum[0] + apart);
@@ -177,7 +211,6 @@ TEST_F(cpus, cleared_while_counting)
 TEST_F(cpus, sets_of_their_own)
 {
 	static const struct choice branches[] = { { EV_BRANCHES, 0 }, {} };
-	static const struct choice none[] = { {} };
 	struct vpmc_global_control control;
 
 	ASSERT_EQ(0, pin(1));
@@ -209,26 +242,6 @@ TEST_F(cpus, sets_of_their_own)
 	EXPECT_EQ(-ENODATA, global_start(self->fd));
 }
 
-/* How often CPUs were interrupted to call a function. */
-static int function_calls(uint64_t *calls)
-{
-	FILE *f = fopen("/proc/interrupts", "r");
-	char line[512], *at;
-	int cpu, found = -1;
-
-	while (f && fgets(line, sizeof(line), f)) {
-		at = strstr(line, "CAL:");
-		if (!at)
-			continue;
-		for (cpu = 0, at += 4; cpu < nr_cpus(); cpu++)
-			calls[cpu] = strtoull(at, &at, 10);
-		found = 0;
-	}
-	if (f)
-		fclose(f);
-	return found;
-}
-
 /*
  * The kernel's own wake-ups of a sleeping CPU are such calls, too. They come at any
  * time and only add to ours: of some rounds each CPU's least number is ours.
@@ -242,13 +255,13 @@ struct calls {
 
 static int calls_begin(struct calls *c)
 {
-	return function_calls(c->before);
+	return interrupts_of_cpus("CAL", nr_cpus(), c->before);
 }
 
 static int calls_end(struct calls *c)
 {
 	uint64_t now[GLOBAL_CPUS];
-	int cpu, err = function_calls(now);
+	int cpu, err = interrupts_of_cpus("CAL", nr_cpus(), now);
 
 	for (cpu = 0; cpu < nr_cpus(); cpu++)
 		if (!c->rounds || now[cpu] - c->before[cpu] < c->least[cpu])
@@ -374,6 +387,19 @@ TEST_F(cpus, hotplug)
 	ASSERT_EQ(0, set_cpu_online(1, "1"));
 	constant = global_sum_of_loop(self->fd, 0, 1) - 2;
 	ASSERT_EQ(0, pin(1));
+	EXPECT_EQ(constant, global_sum_of_loop(self->fd, 1, 5000) - 2 * 5000);
+	/* Its set alone. */
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, global_stop(self->fd));
+	ASSERT_EQ(0, set_cpu_online(1, "0"));
+	ASSERT_EQ(0, global_program(self->fd, VPMC_ALL_CPUS, none));
+	ASSERT_EQ(0, global_program(self->fd, 1, two));
+	ASSERT_EQ(0, global_start(self->fd));
+	EXPECT_EQ(VPMC_CPU_ABSENT, global_state(self->fd, 0));
+	EXPECT_EQ(VPMC_CPU_OFFLINE, global_state(self->fd, 1));
+	ASSERT_EQ(0, set_cpu_online(1, "1"));
+	ASSERT_EQ(0, pin(1));
+	EXPECT_EQ(constant, global_sum_of_loop(self->fd, 1, 1) - 2);
 	EXPECT_EQ(constant, global_sum_of_loop(self->fd, 1, 5000) - 2 * 5000);
 	/* Stopped while it is away. */
 	ASSERT_EQ(0, pin(0));
