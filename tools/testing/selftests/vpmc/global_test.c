@@ -270,44 +270,87 @@ static int calls_end(struct calls *c)
 	return err;
 }
 
-/* One interrupt for each other CPU that a request needs, and no further one. */
-TEST_F(cpus, interrupts)
-{
-	static const struct {
-		const char *name;
-		unsigned int request;
-		int calls;	/* of each other CPU */
-	} step[] = {
-		{ "START", VPMC_IOC_G_START, 1 },
-		{ "START again", VPMC_IOC_G_START, 0 },
-		{ "READ", VPMC_IOC_G_READ, 1 },
-		{ "CLEAR", VPMC_IOC_G_CLEAR, 1 },
-		{ "STOP", VPMC_IOC_G_STOP, 1 },
-		{ "STOP again", VPMC_IOC_G_STOP, 0 },
-		{ "READ of stopped", VPMC_IOC_G_READ, 0 },
-	};
-	struct calls calls[ARRAY_SIZE(step)] = {};
-	int cpu, n = nr_cpus(), i, round, err;
+/* A request, and the CPUs that it must interrupt: of these the caller's never is. */
+struct step {
+	const char *name;
+	unsigned int request;
+	uint64_t called;		/* mask of CPUs */
+	uint32_t first, number;		/* the CPUs of READ */
+};
 
-	ASSERT_EQ(0, global_program(self->fd, VPMC_ALL_CPUS, two));
+static int do_step(int fd, const struct step *step)
+{
+	struct vpmc_global_cpu cpu[GLOBAL_CPUS];
+
+	if (step->request != VPMC_IOC_G_READ)
+		return vpmc_ioctl(fd, step->request, NULL);
+	return global_read_some(fd, step->first, step->number, cpu) - step->number;
+}
+
+/* Each step interrupts its CPUs once, and no other. The caller is on CPU 0. */
+static void check_steps(struct __test_metadata *_metadata, int fd,
+			const struct step *step, int n)
+{
+	struct calls calls[n];
+	int cpu, i, round;
+
+	memset(calls, 0, sizeof(calls));
 	for (round = 0; round < CALL_ROUNDS; round++) {
-		for (i = 0; i < ARRAY_SIZE(step); i++) {
+		for (i = 0; i < n; i++) {
 			ASSERT_EQ(0, calls_begin(&calls[i]));
-			if (step[i].request == VPMC_IOC_G_READ)
-				err = global_read(self->fd, self->cpu) - n;
-			else
-				err = vpmc_ioctl(self->fd, step[i].request, NULL);
-			ASSERT_EQ(0, err);
+			ASSERT_EQ(0, do_step(fd, &step[i]));
 			ASSERT_EQ(0, calls_end(&calls[i]));
 		}
 	}
-	for (i = 0; i < ARRAY_SIZE(step); i++) {
-		for (cpu = 0; cpu < n; cpu++) {
-			EXPECT_EQ(cpu ? step[i].calls : 0, calls[i].least[cpu]) {
+	for (i = 0; i < n; i++) {
+		for (cpu = 0; cpu < nr_cpus(); cpu++) {
+			EXPECT_EQ(cpu ? step[i].called >> cpu & 1 : 0,
+				  calls[i].least[cpu]) {
 				TH_LOG("%s, CPU %d", step[i].name, cpu);
 			}
 		}
 	}
+}
+
+#define ALL	(~0ULL)
+#define CPU_1	(1ULL << 1)
+
+/* One interrupt for each other CPU that a request needs, and no further one. */
+TEST_F(cpus, interrupts)
+{
+	const uint32_t n = nr_cpus();
+	const struct step step[] = {
+		{ "START", VPMC_IOC_G_START, ALL, 0, 0 },
+		{ "START again", VPMC_IOC_G_START, 0, 0, 0 },
+		{ "READ", VPMC_IOC_G_READ, ALL, 0, n },
+		{ "READ of CPU 0", VPMC_IOC_G_READ, 0, 0, 1 },
+		{ "READ of CPU 1", VPMC_IOC_G_READ, CPU_1, 1, 1 },
+		{ "READ from CPU 1 on", VPMC_IOC_G_READ, ALL, 1, n - 1 },
+		{ "CLEAR", VPMC_IOC_G_CLEAR, ALL, 0, 0 },
+		{ "STOP", VPMC_IOC_G_STOP, ALL, 0, 0 },
+		{ "STOP again", VPMC_IOC_G_STOP, 0, 0, 0 },
+		{ "READ of stopped", VPMC_IOC_G_READ, 0, 0, n },
+		{ "CLEAR of stopped", VPMC_IOC_G_CLEAR, 0, 0, 0 },
+	};
+
+	ASSERT_EQ(0, global_program(self->fd, VPMC_ALL_CPUS, two));
+	check_steps(_metadata, self->fd, step, ARRAY_SIZE(step));
+}
+
+/* CPUs without a set have nothing to do. */
+TEST_F(cpus, interrupts_of_one)
+{
+	const uint32_t n = nr_cpus();
+	const struct step step[] = {
+		{ "START", VPMC_IOC_G_START, CPU_1, 0, 0 },
+		{ "READ", VPMC_IOC_G_READ, CPU_1, 0, n },
+		{ "READ of CPU 0", VPMC_IOC_G_READ, 0, 0, 1 },
+		{ "CLEAR", VPMC_IOC_G_CLEAR, CPU_1, 0, 0 },
+		{ "STOP", VPMC_IOC_G_STOP, CPU_1, 0, 0 },
+	};
+
+	ASSERT_EQ(0, global_program(self->fd, 1, two));
+	check_steps(_metadata, self->fd, step, ARRAY_SIZE(step));
 }
 
 /* The timer's samples: nobody is interrupted, and at the end all is there. */
