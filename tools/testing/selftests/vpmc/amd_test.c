@@ -107,6 +107,12 @@ TEST_F(amd, info_v2)
 	info_is(_metadata, 6, 2);
 }
 
+/* CPUID may tell of fewer with version 2 than version 1 has. */
+TEST_F(amd, info_v2_of_4)
+{
+	info_is(_metadata, 4, 2);
+}
+
 static void reserved_bits(struct __test_metadata *_metadata, int fd,
 			  uint64_t allowed)
 {
