@@ -5,7 +5,7 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
-#include "proc.h"
+#include "interrupts.h"
 
 #define USR		0x10000ULL
 #define EVENT(n)	(USR | ((n) & 0xff) | ((n) & 0xf00ULL) << 24)
@@ -105,6 +105,12 @@ TEST_F(amd, info_6)
 TEST_F(amd, info_v2)
 {
 	info_is(_metadata, 6, 2);
+}
+
+/* CPUID may tell of fewer with version 2 than version 1 has. */
+TEST_F(amd, info_v2_of_4)
+{
+	info_is(_metadata, 4, 2);
 }
 
 static void reserved_bits(struct __test_metadata *_metadata, int fd,

@@ -7,7 +7,7 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include "beside.h"
-#include "proc.h"
+#include "interrupts.h"
 
 /* Why an event of that number is refused. */
 static unsigned int reason_for(uint64_t event)

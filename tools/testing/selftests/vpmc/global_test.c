@@ -8,12 +8,15 @@
 #include "beside.h"
 #include "disturb.h"
 #include "global.h"
+#include "interrupts.h"
 #include "perf.h"
 
 /* The same twice: if values are not of one moment, these differ. */
 static const struct choice kernel_twice[] = {
 	{ EV_KERNEL_INSNS, 0 }, { EV_KERNEL_INSNS, 1 }, {}
 };
+
+static const struct choice none[] = { {} };
 
 FIXTURE(cpus)
 {
@@ -104,10 +107,45 @@ TEST_F(cpus, sum_is_what_was_executed)
 	}
 }
 
-/* More than a counter of 24 bits holds, on all CPUs and in both modes. */
+/* How often a counter of this width crosses the boundary in a test. */
+static long crossings(void)
+{
+	return machine.width <= 24 ? 4 : machine.width <= 32;
+}
+
+/* A counter is 2^(width - 1) from its start to the boundary. A wide one gets to none. */
+static long crossing_turns(void)
+{
+	uint64_t insns = crossings() ? crossings() << (machine.width - 1) : 40000000;
+
+	return (insns + (1 << 20)) / 16;
+}
+
+/* Further than a narrow counter counts, on all CPUs. */
 TEST_F(cpus, wraps)
 {
-	const long turns = 20000000;
+	const long turns = crossing_turns();
+	int cpu, n = nr_cpus();
+	long before;
+
+	ASSERT_EQ(0, global_program(self->fd, VPMC_ALL_CPUS, two));
+	ASSERT_EQ(0, pin(1));
+	before = vpmc_interrupts(1);
+	ASSERT_LE(0, before);
+	ASSERT_EQ(0, code_measure(self->fd, VPMC_IOC_G_START, VPMC_IOC_G_STOP,
+				  code_long_loop, turns, 0));
+	EXPECT_EQ(crossings(), vpmc_interrupts(1) - before);
+	ASSERT_EQ(n, global_read(self->fd, self->cpu));
+	for (cpu = 0; cpu < n; cpu++)
+		EXPECT_EQ(0, wrong_cpu(&self->cpu[cpu], cpu != 1 ?
+				       CODE_COUNT(0, 0) :
+				       code_add(CODE_MEASURE,
+						CODE_LONG_LOOP(turns))));
+}
+
+/* The same in both modes, where counters are stopped to be written. */
+TEST_F(cpus, wraps_kernel)
+{
 	/*
 	 * Without a global register, counters start one after the other, and stop
 	 * so. How many instructions of the kernel are in between is the compiler's
@@ -115,23 +153,19 @@ TEST_F(cpus, wraps)
 	 */
 	const uint64_t apart =
 		machine.features & VPMC_FEATURE_GLOBAL_CTRL ? 0 : 32;
+	const long turns = crossing_turns();
 	int cpu, n = nr_cpus();
-
-	ASSERT_EQ(0, global_program(self->fd, VPMC_ALL_CPUS, two));
-	ASSERT_EQ(0, pin(1));
-	ASSERT_EQ(0, code_measure(self->fd, VPMC_IOC_G_START, VPMC_IOC_G_STOP,
-				  code_loop, turns, 0));
-	ASSERT_EQ(n, global_read(self->fd, self->cpu));
-	for (cpu = 0; cpu < n; cpu++)
-		EXPECT_EQ(0, wrong_cpu(&self->cpu[cpu], cpu != 1 ?
-				       CODE_COUNT(0, 0) :
-				       code_add(CODE_MEASURE, CODE_LOOP(turns))));
+	long before;
 
 	ASSERT_EQ(0, global_program(self->fd, VPMC_ALL_CPUS, kernel_twice));
+	ASSERT_EQ(0, pin(1));
+	before = vpmc_interrupts(1);
+	ASSERT_LE(0, before);
 	ASSERT_EQ(0, code_measure(self->fd, VPMC_IOC_G_START, VPMC_IOC_G_STOP,
-				  code_loop, turns, 0));
+				  code_long_loop, turns, 0));
+	EXPECT_LE(crossings(), vpmc_interrupts(1) - before);
 	ASSERT_EQ(n, global_read(self->fd, self->cpu));
-	EXPECT_LT(2 * turns, self->cpu[1].sum[0]);
+	EXPECT_LT(CODE_LONG_LOOP(turns).insns, self->cpu[1].sum[0]);
 	for (cpu = 0; cpu < n; cpu++) {
 		EXPECT_LE(self->cpu[cpu].sum[0], self->cpu[cpu].sum[1] + apart);
 		EXPECT_LE(self->cpu[cpu].sum[1], self->cpu[cpu].sum[0] + apart);
@@ -177,7 +211,6 @@ TEST_F(cpus, cleared_while_counting)
 TEST_F(cpus, sets_of_their_own)
 {
 	static const struct choice branches[] = { { EV_BRANCHES, 0 }, {} };
-	static const struct choice none[] = { {} };
 	struct vpmc_global_control control;
 
 	ASSERT_EQ(0, pin(1));
@@ -209,26 +242,6 @@ TEST_F(cpus, sets_of_their_own)
 	EXPECT_EQ(-ENODATA, global_start(self->fd));
 }
 
-/* How often CPUs were interrupted to call a function. */
-static int function_calls(uint64_t *calls)
-{
-	FILE *f = fopen("/proc/interrupts", "r");
-	char line[512], *at;
-	int cpu, found = -1;
-
-	while (f && fgets(line, sizeof(line), f)) {
-		at = strstr(line, "CAL:");
-		if (!at)
-			continue;
-		for (cpu = 0, at += 4; cpu < nr_cpus(); cpu++)
-			calls[cpu] = strtoull(at, &at, 10);
-		found = 0;
-	}
-	if (f)
-		fclose(f);
-	return found;
-}
-
 /*
  * The kernel's own wake-ups of a sleeping CPU are such calls, too. They come at any
  * time and only add to ours: of some rounds each CPU's least number is ours.
@@ -242,13 +255,13 @@ struct calls {
 
 static int calls_begin(struct calls *c)
 {
-	return function_calls(c->before);
+	return interrupts_of_cpus("CAL", nr_cpus(), c->before);
 }
 
 static int calls_end(struct calls *c)
 {
 	uint64_t now[GLOBAL_CPUS];
-	int cpu, err = function_calls(now);
+	int cpu, err = interrupts_of_cpus("CAL", nr_cpus(), now);
 
 	for (cpu = 0; cpu < nr_cpus(); cpu++)
 		if (!c->rounds || now[cpu] - c->before[cpu] < c->least[cpu])
@@ -257,44 +270,87 @@ static int calls_end(struct calls *c)
 	return err;
 }
 
-/* One interrupt for each other CPU that a request needs, and no further one. */
-TEST_F(cpus, interrupts)
-{
-	static const struct {
-		const char *name;
-		unsigned int request;
-		int calls;	/* of each other CPU */
-	} step[] = {
-		{ "START", VPMC_IOC_G_START, 1 },
-		{ "START again", VPMC_IOC_G_START, 0 },
-		{ "READ", VPMC_IOC_G_READ, 1 },
-		{ "CLEAR", VPMC_IOC_G_CLEAR, 1 },
-		{ "STOP", VPMC_IOC_G_STOP, 1 },
-		{ "STOP again", VPMC_IOC_G_STOP, 0 },
-		{ "READ of stopped", VPMC_IOC_G_READ, 0 },
-	};
-	struct calls calls[ARRAY_SIZE(step)] = {};
-	int cpu, n = nr_cpus(), i, round, err;
+/* A request, and the CPUs that it must interrupt: of these the caller's never is. */
+struct step {
+	const char *name;
+	unsigned int request;
+	uint64_t called;		/* mask of CPUs */
+	uint32_t first, number;		/* the CPUs of READ */
+};
 
-	ASSERT_EQ(0, global_program(self->fd, VPMC_ALL_CPUS, two));
+static int do_step(int fd, const struct step *step)
+{
+	struct vpmc_global_cpu cpu[GLOBAL_CPUS];
+
+	if (step->request != VPMC_IOC_G_READ)
+		return vpmc_ioctl(fd, step->request, NULL);
+	return global_read_some(fd, step->first, step->number, cpu) - step->number;
+}
+
+/* Each step interrupts its CPUs once, and no other. The caller is on CPU 0. */
+static void check_steps(struct __test_metadata *_metadata, int fd,
+			const struct step *step, int n)
+{
+	struct calls calls[n];
+	int cpu, i, round;
+
+	memset(calls, 0, sizeof(calls));
 	for (round = 0; round < CALL_ROUNDS; round++) {
-		for (i = 0; i < ARRAY_SIZE(step); i++) {
+		for (i = 0; i < n; i++) {
 			ASSERT_EQ(0, calls_begin(&calls[i]));
-			if (step[i].request == VPMC_IOC_G_READ)
-				err = global_read(self->fd, self->cpu) - n;
-			else
-				err = vpmc_ioctl(self->fd, step[i].request, NULL);
-			ASSERT_EQ(0, err);
+			ASSERT_EQ(0, do_step(fd, &step[i]));
 			ASSERT_EQ(0, calls_end(&calls[i]));
 		}
 	}
-	for (i = 0; i < ARRAY_SIZE(step); i++) {
-		for (cpu = 0; cpu < n; cpu++) {
-			EXPECT_EQ(cpu ? step[i].calls : 0, calls[i].least[cpu]) {
+	for (i = 0; i < n; i++) {
+		for (cpu = 0; cpu < nr_cpus(); cpu++) {
+			EXPECT_EQ(cpu ? step[i].called >> cpu & 1 : 0,
+				  calls[i].least[cpu]) {
 				TH_LOG("%s, CPU %d", step[i].name, cpu);
 			}
 		}
 	}
+}
+
+#define ALL	(~0ULL)
+#define CPU_1	(1ULL << 1)
+
+/* One interrupt for each other CPU that a request needs, and no further one. */
+TEST_F(cpus, interrupts)
+{
+	const uint32_t n = nr_cpus();
+	const struct step step[] = {
+		{ "START", VPMC_IOC_G_START, ALL, 0, 0 },
+		{ "START again", VPMC_IOC_G_START, 0, 0, 0 },
+		{ "READ", VPMC_IOC_G_READ, ALL, 0, n },
+		{ "READ of CPU 0", VPMC_IOC_G_READ, 0, 0, 1 },
+		{ "READ of CPU 1", VPMC_IOC_G_READ, CPU_1, 1, 1 },
+		{ "READ from CPU 1 on", VPMC_IOC_G_READ, ALL, 1, n - 1 },
+		{ "CLEAR", VPMC_IOC_G_CLEAR, ALL, 0, 0 },
+		{ "STOP", VPMC_IOC_G_STOP, ALL, 0, 0 },
+		{ "STOP again", VPMC_IOC_G_STOP, 0, 0, 0 },
+		{ "READ of stopped", VPMC_IOC_G_READ, 0, 0, n },
+		{ "CLEAR of stopped", VPMC_IOC_G_CLEAR, 0, 0, 0 },
+	};
+
+	ASSERT_EQ(0, global_program(self->fd, VPMC_ALL_CPUS, two));
+	check_steps(_metadata, self->fd, step, ARRAY_SIZE(step));
+}
+
+/* CPUs without a set have nothing to do. */
+TEST_F(cpus, interrupts_of_one)
+{
+	const uint32_t n = nr_cpus();
+	const struct step step[] = {
+		{ "START", VPMC_IOC_G_START, CPU_1, 0, 0 },
+		{ "READ", VPMC_IOC_G_READ, CPU_1, 0, n },
+		{ "READ of CPU 0", VPMC_IOC_G_READ, 0, 0, 1 },
+		{ "CLEAR", VPMC_IOC_G_CLEAR, CPU_1, 0, 0 },
+		{ "STOP", VPMC_IOC_G_STOP, CPU_1, 0, 0 },
+	};
+
+	ASSERT_EQ(0, global_program(self->fd, 1, two));
+	check_steps(_metadata, self->fd, step, ARRAY_SIZE(step));
 }
 
 /* The timer's samples: nobody is interrupted, and at the end all is there. */
@@ -374,6 +430,19 @@ TEST_F(cpus, hotplug)
 	ASSERT_EQ(0, set_cpu_online(1, "1"));
 	constant = global_sum_of_loop(self->fd, 0, 1) - 2;
 	ASSERT_EQ(0, pin(1));
+	EXPECT_EQ(constant, global_sum_of_loop(self->fd, 1, 5000) - 2 * 5000);
+	/* Its set alone. */
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, global_stop(self->fd));
+	ASSERT_EQ(0, set_cpu_online(1, "0"));
+	ASSERT_EQ(0, global_program(self->fd, VPMC_ALL_CPUS, none));
+	ASSERT_EQ(0, global_program(self->fd, 1, two));
+	ASSERT_EQ(0, global_start(self->fd));
+	EXPECT_EQ(VPMC_CPU_ABSENT, global_state(self->fd, 0));
+	EXPECT_EQ(VPMC_CPU_OFFLINE, global_state(self->fd, 1));
+	ASSERT_EQ(0, set_cpu_online(1, "1"));
+	ASSERT_EQ(0, pin(1));
+	EXPECT_EQ(constant, global_sum_of_loop(self->fd, 1, 1) - 2);
 	EXPECT_EQ(constant, global_sum_of_loop(self->fd, 1, 5000) - 2 * 5000);
 	/* Stopped while it is away. */
 	ASSERT_EQ(0, pin(0));

@@ -6,7 +6,8 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include <cpuid.h>
-#include "vpmc_test.h"
+#include "beside.h"
+#include "global.h"
 #include "log.h"
 #include "perf.h"
 
@@ -19,7 +20,10 @@
 
 /* A counter that only big cores have. */
 #define BIG_COUNTER	4
-#define BIG_EVTSEL	(0x186 + BIG_COUNTER)
+
+#define EVTSEL0		0x186
+#define EVTSEL_ENABLE	(1 << 22)
+#define FIXED_CTR_CTRL	0x38d
 
 static const struct choice four[] = {
 	{ EV_BRANCHES, 3 }, { EV_INSNS, 0 }, { EV_INSNS, FIXED(0) },
@@ -202,7 +206,7 @@ static int times_in_log(const char *what)
  * A CPU that has less comes online: the sets are revoked, and no set gets counters
  * any more. What they counted until then stands. perf can have the PMU.
  */
-TEST(lesser_comes)
+static void lesser_ends_a_set(struct __test_metadata *_metadata)
 {
 	struct vpmc_control control;
 	struct vpmc_read read;
@@ -243,6 +247,83 @@ TEST(lesser_comes)
 	control_init(&control, 0);
 	EXPECT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_CONTROL, &control));
 	set_close(&set);
+}
+
+/* It comes once per boot, so each of these has a guest. */
+TEST(lesser_comes)
+{
+	lesser_ends_a_set(_metadata);
+}
+
+/* perf lends the counters. */
+TEST(lesser_comes_to_borrowers)
+{
+	ASSERT_EQ(0, keep_counters("shared 4,3"));
+	lesser_ends_a_set(_metadata);
+	EXPECT_EQ(0, keep_counters("all"));
+}
+
+/* Returns how many registers of a CPU are not off, or -1. */
+static int left_on(int cpu)
+{
+	uint64_t select, fixed = ~0ULL;
+	char path[64];
+	int fd, i, n;
+
+	snprintf(path, sizeof(path), "/dev/cpu/%d/msr", cpu);
+	fd = open(path, O_RDONLY);
+	n = pread(fd, &fixed, sizeof(fixed), FIXED_CTR_CTRL) == sizeof(fixed) ?
+	    fixed != 0 : -1;
+	for (i = 0; n >= 0 && i < machine.nr_gp; i++) {
+		if (pread(fd, &select, sizeof(select), EVTSEL0 + i) !=
+		    sizeof(select))
+			n = -1;
+		else
+			n += !!(select & EVTSEL_ENABLE);
+	}
+	close(fd);
+	return n;
+}
+
+/* CPUs count for all threads: that ends, and their sums stand. */
+TEST(lesser_comes_to_cpus)
+{
+	struct vpmc_global_cpu before[GLOBAL_CPUS], after[GLOBAL_CPUS];
+	struct vpmc_global_control control;
+	int fd = global_open(), cpu, i;
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, global_program(fd, VPMC_ALL_CPUS, two));
+	ASSERT_EQ(0, global_start(fd));
+	EXPECT_EQ(0, loops_on_others(LESSER_CPU, 1000));
+	EXPECT_LT(0, left_on(1));
+
+	ASSERT_EQ(0, set_cpu_online(LESSER_CPU, "1"));
+	EXPECT_EQ(1, times_in_log("vpmc: CPU 3 has "));
+	EXPECT_EQ(VPMC_HOLDER_NONE, pmu_holder(fd));
+	for (cpu = 0; cpu < 4; cpu++)
+		EXPECT_EQ(0, left_on(cpu));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(4, global_read(fd, i ? after : before));
+		EXPECT_EQ(0, loops_on_others(4, 1000));
+	}
+	EXPECT_EQ(0, memcmp(before, after, 4 * sizeof(*after)));
+	for (cpu = 0; cpu < 4; cpu++)
+		EXPECT_EQ(VPMC_CPU_STOPPED, after[cpu].state);
+	EXPECT_LE(2 * 1000, after[1].sum[0]);
+	EXPECT_EQ(0, after[LESSER_CPU].sum[0]);
+
+	EXPECT_EQ(-ENODATA, global_start(fd));
+	global_init(&control, VPMC_ALL_CPUS, two);
+	EXPECT_EQ(-ENODEV, global_control(fd, &control));
+	EXPECT_EQ(VPMC_REASON_NO_PMU, control.reason);
+	EXPECT_EQ(0, perf_error(1000));
+	close(fd);
+	fd = global_open();
+	EXPECT_EQ(VPMC_CPU_ABSENT, global_state(fd, 0));
+	EXPECT_EQ(VPMC_HOLDER_NONE, pmu_holder(fd));
+	close(fd);
 }
 
 static bool has_gap(void)

@@ -6,8 +6,8 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include "disturb.h"
+#include "interrupts.h"
 #include "overflow.h"
-#include "proc.h"
 
 #define TURNS	1000000
 

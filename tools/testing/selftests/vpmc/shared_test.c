@@ -504,7 +504,14 @@ static bool has_bound_event(void)
 	       (eax & 0xf0ff0) == BOUND_EVENT_MODEL;
 }
 
+static bool has_global_register(void)
+{
+	return machine.features & VPMC_FEATURE_GLOBAL_CTRL;
+}
+
 NEEDS(
+	/* Otherwise counters start and stop one after the other. */
+	{ "shared.grows_for_the_kernel", TRUE_COUNTS | DISTURBS | ROOT, "a register that starts all counters", NULL, has_global_register },
 	{ "shared.pinned_event_cannot_move", TRUE_COUNTS | DISTURBS | ROOT, "a processor of model 94", NULL, has_bound_event },
 	{ "*", TRUE_COUNTS | DISTURBS | ROOT },
 );

@@ -6,7 +6,7 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
-#include "proc.h"
+#include "interrupts.h"
 #include "sweep.h"
 
 /* More than from the start value to zero, and less than once more. */

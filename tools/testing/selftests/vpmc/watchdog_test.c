@@ -8,6 +8,7 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include "global.h"
+#include "interrupts.h"
 #include "perf.h"
 
 #define WATCHDOG_FILE	"/proc/sys/kernel/nmi_watchdog"
@@ -210,25 +211,6 @@ TEST(against_cpus)
 	watchdog_gives_it_up(_metadata);
 }
 
-/* NMIs of a CPU, of which the watchdog's are the only ones here. */
-static long nmis(int cpu)
-{
-	char line[256], *at;
-	long n = -1;
-	FILE *file = fopen("/proc/interrupts", "r");
-
-	while (n < 0 && fgets(line, sizeof(line), file)) {
-		at = strstr(line, "NMI:");
-		if (!at)
-			continue;
-		n = strtol(at + 4, &at, 10);
-		if (cpu)
-			n = strtol(at, &at, 10);
-	}
-	fclose(file);
-	return n;
-}
-
 /* With counters of its own a set needs none of the watchdog's. */
 TEST(beside_a_set)
 {
@@ -247,13 +229,14 @@ TEST(beside_a_set)
 	ASSERT_LE(0, set.fd);
 	ASSERT_EQ(0, set_program(&set, ours));
 	set_counts(_metadata, &set);
-	before = nmis(1);
-	for (i = 0; i < 100 && nmis(1) < before + 2; i++) {
+	/* The watchdog's are the only NMIs here. */
+	before = interrupts("NMI", 1);
+	for (i = 0; i < 100 && interrupts("NMI", 1) < before + 2; i++) {
 		ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_CLEAR, 0));
 		ASSERT_EQ(0, set_measure(&set, code_loop, 30000000, 0));
 		EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(30000000)));
 	}
-	EXPECT_LE(before + 2, nmis(1));
+	EXPECT_LE(before + 2, interrupts("NMI", 1));
 	/* perf's other events, too. */
 	EXPECT_EQ(0, perf_error(10000));
 	set_close(&set);

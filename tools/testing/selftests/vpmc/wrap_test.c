@@ -8,6 +8,7 @@
  */
 #include "vpmc_test.h"
 #include "disturb.h"
+#include "interrupts.h"
 
 FIXTURE(wrap)
 {
@@ -33,41 +34,19 @@ FIXTURE_TEARDOWN(wrap)
 	set_close(&self->set);
 }
 
-/* The number of interrupts on CPU 1, by their name in /proc/interrupts. */
-static long interrupts(const char *name)
-{
-	char line[1024], *p;
-	long n = -1;
-	FILE *file = fopen("/proc/interrupts", "r");
-
-	if (!file)
-		return -1;
-	while (n < 0 && fgets(line, sizeof(line), file)) {
-		for (p = line; *p == ' '; p++)
-			;
-		if (strncmp(p, name, strlen(name)) || p[strlen(name)] != ':')
-			continue;
-		p += strlen(name) + 1;
-		strtol(p, &p, 10);
-		n = strtol(p, NULL, 10);
-	}
-	fclose(file);
-	return n;
-}
-
 /* A counter is 2^(@bits - 1) from its start to the boundary. */
 static void wraps(struct __test_metadata *_metadata, struct set *set,
 		  unsigned int bits, long crossings)
 {
 	const long n = (crossings << (bits - 1)) / 16 + 1000;
-	long before = interrupts("VPC"), switches;
+	long before = vpmc_interrupts(1), switches;
 	struct vpmc_read read;
 
 	ASSERT_LE(0, before);
 	switches = my_switches();
 	ASSERT_EQ(0, set_measure(set, code_long_loop, n, 0));
 	switches = my_switches() - switches;
-	before = interrupts("VPC") - before;
+	before = vpmc_interrupts(1) - before;
 	EXPECT_EQ(0, wrong_after(set, CODE_LONG_LOOP(n)));
 	ASSERT_EQ(0, vpmc_read(set->fd, &read));
 	/* Who comes back may begin anew, up to a crossing earlier. */
@@ -92,9 +71,9 @@ static long wraps_at_one_go(struct __test_metadata *_metadata, struct set *set,
 
 	for (i = 0; i < 8 && switches; i++) {
 		ASSERT_EQ(0, vpmc_ioctl(set->fd, VPMC_IOC_CLEAR, 0));
-		ticks = interrupts("LOC");
+		ticks = interrupts("LOC", 1);
 		wraps(_metadata, set, bits, crossings);
-		ticks = interrupts("LOC") - ticks;
+		ticks = interrupts("LOC", 1) - ticks;
 		switches = page_switches(set);
 	}
 	EXPECT_EQ(0, switches);
@@ -116,13 +95,13 @@ TEST_F(wrap, width_24_kernel)
 	};
 	const long n = (4L << 23) / 16 + 1000;
 	struct code_count count = code_add(CODE_MEASURE, CODE_LONG_LOOP(n));
-	long before = interrupts("VPC");
+	long before = vpmc_interrupts(1);
 	struct vpmc_read read;
 
 	ASSERT_EQ(24, self->info.width);
 	ASSERT_EQ(0, set_program(&self->set, choice));
 	ASSERT_EQ(0, set_measure(&self->set, code_long_loop, n, 0));
-	EXPECT_LE(4, interrupts("VPC") - before);
+	EXPECT_LE(4, vpmc_interrupts(1) - before);
 	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
 	EXPECT_LT(0, read.sum[0]);
 	EXPECT_EQ(count.insns, read.sum[1]);
@@ -142,7 +121,7 @@ TEST_F(wrap, width_24_without_tick)
 	ASSERT_EQ(24, self->info.width);
 	/* Until then the tick goes on. */
 	ASSERT_EQ(0, wait_for_fine_timers());
-	ASSERT_LE(0, interrupts("LOC"));
+	ASSERT_LE(0, interrupts("LOC", 1));
 	ticks = wraps_at_one_go(_metadata, &self->set, 24, crossings);
 	/* 100 * 2^23 instructions are 200 ticks otherwise. */
 	EXPECT_GE(crossings / 5, ticks);

@@ -117,6 +117,7 @@ extern bool want_pmu;
 extern u32 want_amd;		/* number of counters; 0: Intel's PMU */
 extern u32 want_family;		/* AMD's */
 extern bool want_v2;		/* version 2 of AMD's PMU */
+extern u32 want_v2_counters;	/* the number that CPUID tells of with it */
 extern u32 want_version;
 extern u32 want_width;
 extern bool want_full;

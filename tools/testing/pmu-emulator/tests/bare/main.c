@@ -5,8 +5,9 @@
  *
  * The command line says what the CPU must have: version=N width=N full=0|1
  * pt=0|1; or amd=4|6, the number of counters, with family=N, and v2=1 for
- * version 2; or pmu=0. With no_rdpmc=N, RDPMC does not find N counters.
- * hybrid=1 also tests a processor with two types of core.
+ * version 2, of which CPUID tells of v2_counters=N counters; or pmu=0. With
+ * no_rdpmc=N, RDPMC does not find N counters. hybrid=1 also tests a processor
+ * with two types of core.
  *
  * These options test only one thing each: l1_size=N l1_ways=N l1_line=N and
  * l2_* data caches, and branches=1 mispredicted branches; ack=1 status bits
@@ -30,6 +31,7 @@ volatile u32 ticks, gp_count;
 bool want_pmu = true;
 u32 want_amd, want_family, want_no_rdpmc;
 bool want_v2;
+u32 want_v2_counters;
 u32 want_version = 2;
 u32 want_width = 48;
 bool want_full = true;
@@ -164,6 +166,7 @@ void bare_main(const u32 *multiboot)
 	want_amd = option(cmdline, "amd=", want_amd);
 	want_family = option(cmdline, "family=", want_family);
 	want_v2 = option(cmdline, "v2=", want_v2);
+	want_v2_counters = option(cmdline, "v2_counters=", want_amd);
 	want_version = option(cmdline, "version=", want_version);
 	want_width = option(cmdline, "width=", want_width);
 	want_full = option(cmdline, "full=", want_full);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Interrupts of a CPU by other CPUs.
+ * How often CPUs were interrupted, as /proc/interrupts counts it.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -9,23 +9,48 @@
 
 #include "vpmc_test.h"
 
+/*
+ * Stores the first @cpus numbers of the line @name. The file has no column for a CPU
+ * that is offline. Returns 0 or -1.
+ */
+static inline int interrupts_of_cpus(const char *name, int cpus, uint64_t *n)
+{
+	FILE *file = fopen("/proc/interrupts", "r");
+	char line[1024], *p;
+	int found = -1, cpu;
+
+	while (file && found && fgets(line, sizeof(line), file)) {
+		p = line + strspn(line, " ");
+		if (strncmp(p, name, strlen(name)) || p[strlen(name)] != ':')
+			continue;
+		p += strlen(name) + 1;
+		for (cpu = 0; cpu < cpus; cpu++)
+			n[cpu] = strtoull(p, &p, 10);
+		found = 0;
+	}
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/* The number of interrupts of a CPU, by their name in the file, or -1. */
+static inline long interrupts(const char *name, int cpu)
+{
+	uint64_t n[cpu + 1];
+
+	return interrupts_of_cpus(name, cpu + 1, n) ? -1 : (long)n[cpu];
+}
+
 /* Function call interrupts that @cpu has had, or -1. */
 static inline long function_calls(int cpu)
 {
-	char line[512], *p;
-	long n = -1;
-	FILE *f = fopen("/proc/interrupts", "r");
+	return interrupts("CAL", cpu);
+}
 
-	while (f && n < 0 && fgets(line, sizeof(line), f)) {
-		p = strstr(line, "CAL:");
-		if (!p)
-			continue;
-		for (p += 4; cpu >= 0; cpu--)
-			n = strtol(p, &p, 10);
-	}
-	if (f)
-		fclose(f);
-	return n;
+/* The number of vpmc's interrupts on a CPU, or -1. */
+static inline long vpmc_interrupts(int cpu)
+{
+	return interrupts("VPC", cpu);
 }
 
 /* Waits until the kernel has had no other work for @cpu for a second. */

@@ -49,22 +49,4 @@ static inline long task_switches(pid_t tid)
 	return found == 2 ? sum : -1;
 }
 
-/* Returns the number of vpmc's interrupts on a CPU, or -1. */
-static inline long vpmc_interrupts(int cpu)
-{
-	FILE *f = fopen("/proc/interrupts", "r");
-	char line[1024], *p = NULL;
-	long n = -1;
-
-	while (f && !p && fgets(line, sizeof(line), f))
-		p = strstr(line, "VPC:");
-	if (f)
-		fclose(f);
-	if (!p)
-		return -1;
-	for (p += 4; cpu >= 0; cpu--)
-		n = strtol(p, &p, 10);
-	return n;
-}
-
 #endif /* PROC_H */
