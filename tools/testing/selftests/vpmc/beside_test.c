@@ -399,10 +399,10 @@ TEST(bad_input)
 		ASSERT_EQ(0, kept_counters(text, sizeof(text)));
 		EXPECT_STREQ("all\n", text);
 	}
-	/* A second write has no place. */
+	/* A second write has no place, also after a whole line. */
 	fd = open(COUNTERS, O_WRONLY);
 	ASSERT_LE(0, fd);
-	EXPECT_EQ(3, write(fd, "all", 3));
+	EXPECT_EQ(4, write(fd, "all\n", 4));
 	EXPECT_EQ(-1, write(fd, "1,0", 3));
 	EXPECT_EQ(EINVAL, errno);
 	close(fd);
