@@ -197,10 +197,10 @@ struct vpmc_page {
  * @VPMC_KIND_TSC:	No usable PMU: run time, switches and migrations only.
  * @VPMC_KIND_INTEL:	Intel architectural performance monitoring
  *			(Intel SDM volume 3, "Architectural Performance
- *			Monitoring").
- * @VPMC_KIND_AMD:	AMD, from K7 on, with four counters or with the core
- *			performance counter extension (AMD64 APM volume 2,
- *			"Performance Monitoring Counters").
+ *			Monitoring"), also on Zhaoxin's processors.
+ * @VPMC_KIND_AMD:	AMD, from K7 on, and Hygon: with four counters, with
+ *			the core performance counter extension, or with PerfMonV2
+ *			(AMD64 APM volume 2, "Performance Monitoring Counters").
  */
 enum vpmc_kind {
 	VPMC_KIND_TSC		= 0,
@@ -235,7 +235,8 @@ enum vpmc_kind {
  * @kind:	Out: enum vpmc_kind.
  * @features:	Out: VPMC_FEATURE_* bits.
  * @holder:	Out: VPMC_HOLDER_*.
- * @pmu_version: Out: version of the architectural PMU, 0 if there is none.
+ * @pmu_version: Out: version of Intel's architectural PMU, also on Zhaoxin's
+ *		processors; 2 for AMD's PerfMonV2; otherwise 0.
  * @width:	Out: bits in a hardware counter.
  * @nr_gp:	Out: number of programmable counters that can be used.
  * @nr_fixed:	Out: number of fixed counters that can be used.
