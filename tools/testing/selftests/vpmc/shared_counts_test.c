@@ -361,12 +361,14 @@ TEST_F(shared, enabled_and_disabled)
 	};
 	const struct code_count want =
 		code_times(code_add(CODE_MEASURE, CODE_LOOP(10)), 1000);
+	/* perf's three have to fit beside the set. */
+	const bool fits = machine.nr_gp + machine.nr_fixed >= 3 + 2;
 	struct vpmc_read read;
 	__u64 count[3];
 	int i;
 
 	ASSERT_EQ(0, perf_open_three(self->perf));
-	ASSERT_EQ(0, set_open(&self->set, twice));
+	ASSERT_EQ(0, set_open(&self->set, fits ? twice : twice + 1));
 	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
 	for (i = 0; i < 1000; i++)
 		ASSERT_EQ(0, code_measure(self->perf[0], PERF_EVENT_IOC_ENABLE,
@@ -379,7 +381,7 @@ TEST_F(shared, enabled_and_disabled)
 	EXPECT_EQ(want.insns, count[2]);
 	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
 	EXPECT_LT(want.insns, read.sum[0]);
-	EXPECT_EQ(read.sum[0], read.sum[1]);
+	EXPECT_EQ(fits ? read.sum[0] : 0, read.sum[1]);
 }
 
 /* As "perf stat" with six events, which do not always fit beside sets. */
@@ -463,6 +465,23 @@ struct loans {
 	int ended;
 };
 
+/* CONTROL may be refused at the moment of another process's write of the setting. */
+static int program_meanwhile(struct set *set, const struct choice *choice)
+{
+	int i, err;
+
+	for (i = 0; i < 10; i++) {
+		err = set_program(set, choice);
+		if (err != -EBUSY || (set->control.reason != VPMC_REASON_REVOKED &&
+				      set->control.reason != VPMC_REASON_PMU_BUSY))
+			break;
+	}
+	if (err)
+		fprintf(stderr, "# CONTROL: %d, reason %u\n", err,
+			set->control.reason);
+	return err;
+}
+
 /*
  * CONTROL and UNLINK of sets of 1, 2, and all but one counters, and of fixed ones,
  * until so many loans have ended. A write of the setting ends a loan at once if no
@@ -479,7 +498,7 @@ static void borrow_at_random(unsigned int seed, struct loans *loans, int many)
 
 		if (rand_r(&seed) % 8 == 0 && pin(rand_r(&seed) % 2))
 			_exit(1);
-		if (set_program(&set, choice))
+		if (program_meanwhile(&set, choice))
 			_exit(2);
 		loans->begun = 1;
 		if (set_measure(&set, code_loop, 100, 0) ||

@@ -176,6 +176,34 @@ TEST_F(trace, turn_by_turn)
 	}
 }
 
+/* Where counters are borrowed PT needs nothing of the sets, and they count beside it. */
+TEST_F(trace, beside_borrowed)
+{
+	static const struct choice borrowed[] = {
+		{ EV_INSNS, FIXED(0) }, { EV_BRANCHES, 1 }, {}
+	};
+	struct set *set = &self->set;
+	char before[48];
+	int fd;
+
+	ASSERT_EQ(0, kept_counters(before, sizeof(before)));
+	ASSERT_EQ(0, keep_counters("shared"));
+	fd = open_trace(-1);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, ioctl(fd, PERF_EVENT_IOC_ENABLE, 0));
+	ASSERT_EQ(0, set_program(set, borrowed));
+	set_counts(_metadata, set);
+	EXPECT_EQ(0, perf_error(1000));
+	ASSERT_EQ(0, close(fd));
+	set_counts(_metadata, set);
+	trace_works(_metadata);
+	set_counts(_metadata, set);
+	set_close(set);
+	set->fd = -1;
+	set->page = MAP_FAILED;
+	EXPECT_EQ(0, keep_counters(before));
+}
+
 /* PT ends the pause of a set when it ends, with none of perf's registers. */
 TEST_F(trace, yields)
 {
