@@ -536,12 +536,28 @@ TEST(own_counters_move)
 	}
 }
 
+/* Waits until perf has the counters that earlier sets have borrowed. */
+static int wait_for_return(void)
+{
+	struct vpmc_info info;
+	int fd = vpmc_open(), i, err = -1;
+
+	for (i = 0; i < 500 && err; i++) {
+		err = vpmc_info(fd, &info) || info.borrowed_mask;
+		if (err)
+			usleep(10000);
+	}
+	close(fd);
+	return err;
+}
+
 /*
  * What another process executes shows in perf's counters, which is documented, and
  * in no others. So perf counts beside the scenes of this program.
  */
 TEST(shown_by_perf)
 {
+	const int returned = wait_for_return();
 	struct stage *stage = open_stage(-1);
 	static uint64_t a[RAW_MAX], b[RAW_MAX];
 	bool shown = false;
@@ -549,6 +565,7 @@ TEST(shown_by_perf)
 	unsigned int i;
 	pid_t pid;
 
+	ASSERT_EQ(0, returned);
 	ASSERT_NE(NULL, stage);
 	ASSERT_EQ(0, set_open(&set, (struct choice[]){
 		{ EV_INSNS, first_counter() }, {} }));
