@@ -35,7 +35,12 @@ FIXTURE_VARIANT_ADD(suite, ring) {
 
 FIXTURE_VARIANT_ADD(suite, lend) {
 	.name = "vpmc_lend",
-	.tests = 2,
+	.tests = 3,
+};
+
+FIXTURE_VARIANT_ADD(suite, borrow) {
+	.name = "vpmc_borrow",
+	.tests = 4,
 };
 
 FIXTURE_VARIANT_ADD(suite, set) {
