@@ -159,12 +159,14 @@ TEST_F(count, sleeps_while_others_run)
 TEST_F(count, migrations)
 {
 	static const long mask[2] __attribute__((aligned(16))) = { 1, 2 };
+	/* So few that the tolerance is below what is counted between two of them. */
+	const long n = counts_are_exact() ? 1000 : 100;
 	struct vpmc_read read;
 
-	ASSERT_EQ(0, set_measure(&self->set, code_migrate, (long)mask, 1000));
-	EXPECT_EQ(0, wrong_after(&self->set, CODE_MIGRATE(1000)));
+	ASSERT_EQ(0, set_measure(&self->set, code_migrate, (long)mask, n));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_MIGRATE(n)));
 	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
-	EXPECT_EQ(1000, read.migrations);
+	EXPECT_EQ(n, read.migrations);
 }
 
 TEST_F(count, migrated_by_another)

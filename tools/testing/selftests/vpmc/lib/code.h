@@ -113,7 +113,7 @@ long code_armed(long armed, long unused);
 #define CODE_SYSCALLS(n)	CODE_COUNT(4 * (n) + 2, (n) + 1)
 #define CODE_YIELD(n, turns)	CODE_COUNT((2 * (turns) + 5) * (n) + 1, \
 					   ((turns) + 1) * (n) + 1)
-#define CODE_MIGRATE(n)		CODE_COUNT(9 * (n) + 5, (n) + 1)
+#define CODE_MIGRATE(n)		CODE_COUNT(2010 * (n) + 5, 1001 * (n) + 1)
 #define CODE_SLEEP(n)		CODE_COUNT(7 * (n) + 5, (n) + 1)
 #define CODE_SIGNALS(n)		CODE_COUNT(2 * (n) + 15, (n) + 1)
 #define CODE_ONE_SIGNAL		CODE_COUNT(4, 1)
