@@ -23,6 +23,8 @@ PATTERNS = (
     r"NOHZ tick-stop error", r"huh, entered softirq",
     # an NMI that no handler knows, or a handler that takes too long
     r"NMI received for unknown reason", r"Dazed and confused", r"perfevents: irq loop stuck",
+    # a suite of KUnit, which runs at each boot of a kernel that has it
+    r"\bnot ok \d+ vpmc_",
     # memory
     r"\bUBSAN: ", r"\bKCSAN: ", r"\bcorruption\b", r"\bBUG \S+ \(.*[Tt]ainted",
     r"\bODEBUG: (?!selftest passed)",
@@ -42,7 +44,7 @@ PROBLEM = re.compile("|".join(PATTERNS))
 KCSAN = re.compile(r"\bBUG: KCSAN: ")
 OURS = re.compile(r" \w*(?:vpmc|beside_|percounter_|costs_)|"
                   r" (?:__)?x86_pmu_(?:all_fit|begin_loan|end_loan|exchange_callbacks|give|hand_lent_on|hand_on|has_events|is_used|"
-                  r"keep|leave|lend|look_at_lent|must_leave|pinned|release|return|take|unlend|uses)")
+                  r"keep|leave|lend|look_at_lent|must_leave|pinned|release|return|take|unlend|uses|withhold)")
 FRAME = re.compile(r" [\w.]+\+0x[0-9a-f]+/0x[0-9a-f]+$")
 ACCESS = re.compile(r" to 0x[0-9a-f]+ of \d+ bytes by ")
 NEAR = 2                        # frames of a stack that say whose access it is

@@ -159,7 +159,7 @@ TEST_F(count, sleeps_while_others_run)
 TEST_F(count, migrations)
 {
 	static const long mask[2] __attribute__((aligned(16))) = { 1, 2 };
-	/* So few that the tolerance is below what is counted between two of them. */
+	/* The tolerance of 100 is less than what is counted between two of them. */
 	const long n = counts_are_exact() ? 1000 : 100;
 	struct vpmc_read read;
 

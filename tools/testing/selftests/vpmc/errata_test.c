@@ -179,6 +179,33 @@ TEST(fewer_counters_lent)
 }
 
 /*
+ * perf lends those that work, also in the second in which the others are not tried
+ * again because a set has asked for both.
+ */
+TEST(others_are_lent)
+{
+	struct vpmc_control control;
+	struct vpmc_info info;
+	struct set set;
+	int fd = vpmc_open();
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, vpmc_info(fd, &info));
+	ASSERT_EQ(0, keep_counters("shared"));
+	control_init(&control, VPMC_CONTROL_STOPPED);
+	control_choose(&control, EV_INSNS, 1);
+	control_choose(&control, EV_INSNS, info.nr_gp - 1);
+	EXPECT_EQ(-ENODEV, vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control));
+	EXPECT_EQ(VPMC_REASON_NO_PMU, control.reason);
+	close(fd);
+	EXPECT_EQ(0, set_open(&set, (struct choice[]){ { EV_INSNS, 1 }, {} }));
+	EXPECT_EQ(0, set_measure(&set, code_loop, 1000, 0));
+	EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(1000)));
+	set_close(&set);
+	EXPECT_EQ(0, keep_counters("all"));
+}
+
+/*
  * Microcode has counter 3 until perf takes it from the microcode. The other three
  * count.
  */
@@ -241,6 +268,7 @@ TEST(status_is_acknowledged)
 
 NEEDS(
 	{ "global.fewer_counters_lent", EXACT | DISTURBS | ROOT },
+	{ "global.others_are_lent", EXACT | DISTURBS | ROOT },
 	{ "*", EXACT | ROOT },
 );
 

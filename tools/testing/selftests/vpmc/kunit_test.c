@@ -68,7 +68,9 @@ TEST_F(suite, has_passed)
 	file = fopen(line, "r");
 	ASSERT_NE(NULL, file);
 	while (fgets(line, sizeof(line), file)) {
-		bool skipped = strstr(line, "# SKIP");
+		/* KVM does not change the global register on AMD's processors. */
+		bool skipped = strstr(line, "# SKIP") && !(machine_is_amd() &&
+			       strstr(line, "each_guest_and_loan # SKIP"));
 		bool failed = strstr(line, "not ok ");
 
 		if (failed || skipped)

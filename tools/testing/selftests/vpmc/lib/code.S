@@ -144,8 +144,8 @@ FUNC(code_yield):
 
 /*
  * long code_migrate(const long mask[2], long n): sched_setaffinity() of the
- * caller to mask[1], mask[0], ..., n times; the array is aligned to 16 bytes. In
- * between it works: less than such a piece is lost or added by 100 migrations.
+ * caller to mask[1], mask[0], ..., n times; the array is aligned to 16 bytes. A loop
+ * follows each call. It is longer than the tolerance of 100 migrations.
  */
 FUNC(code_migrate):
 	mov	%rdi, %r8
