@@ -500,7 +500,11 @@ TEST(many)
 
 NEEDS(
 	{ "family.not_a_root", VPMC | TWO_CPUS },
-	{ "*", TRUE_COUNTS | TWO_CPUS },
+	{ "family.start_and_stop", TRUE_COUNTS | TWO_CPUS },
+	{ "family.clear", TRUE_COUNTS | TWO_CPUS },
+	{ "family.errors", TRUE_COUNTS | TWO_CPUS },
+	{ "global.threads", TRUE_COUNTS | TWO_CPUS },
+	{ "*", TRUE_COUNTS | OR_EMPTY | TWO_CPUS },
 );
 
 TEST_HARNESS_MAIN

@@ -208,6 +208,10 @@ TEST_F(running, single_steps)
 	EXPECT_EQ(0, ptrace(PTRACE_DETACH, self->t.pid, 0, 0));
 }
 
-NEEDS({ "*", TRUE_COUNTS | TWO_CPUS },);
+NEEDS(
+	{ "running.cleared_and_programmed", TRUE_COUNTS | OR_EMPTY | TWO_CPUS },
+	{ "running.unlinked", TRUE_COUNTS | OR_EMPTY | TWO_CPUS },
+	{ "*", TRUE_COUNTS | TWO_CPUS },
+);
 
 TEST_HARNESS_MAIN

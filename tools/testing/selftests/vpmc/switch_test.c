@@ -215,9 +215,9 @@ TEST_F(switches, migrations_to_one_like_it)
 }
 
 NEEDS(
-	{ "switches.kernel_mode.*", PMU | ROOT | TWO_CPUS },
+	{ "switches.kernel_mode.*", PMU | OR_EMPTY | ROOT | TWO_CPUS },
 	{ "switches.no_counter.*", VPMC | FIFO | TWO_CPUS },
-	{ "*", PMU | FIFO | TWO_CPUS },
+	{ "*", PMU | OR_EMPTY | FIFO | TWO_CPUS },
 );
 
 TEST_HARNESS_MAIN

@@ -195,9 +195,14 @@ static inline void find_lacks(void)
 			   mend(reason_of_lack(OF_EVENTS));
 }
 
+/* The test that runs now has sets without counters, whatever this machine has. */
+static bool sets_are_empty;
+
 /* Returns what is missing, and how to get it, or NULL. */
 static inline const char *lack(enum lack what)
 {
+	if (sets_are_empty && what != OF_VPMC)
+		return "counts";
 	if (!lacks_known)
 		find_lacks();
 	return lacks[what];
