@@ -500,13 +500,14 @@ static pid_t start_lender(void)
 	static const char * const amd[] = { "0x3,0", "0xc,0", "1,0", "all" };
 	const char * const *turn = machine.nr_fixed ? intel : amd;
 	const struct timespec ts = disturb_period(200000);
-	pid_t pid = wait_for_fine_timers() ?: disturber();
+	pid_t pid = wait_for_fine_timers() ?: awaited_disturber();
 	int i;
 
 	if (pid)
 		return pid;
 	if (pin(1) || set_fifo(10))
 		_exit(1);
+	disturber_begin();
 	for (i = 0;; i++) {
 		if (keep_counters(turn[i % 4]))
 			_exit(2);

@@ -44,6 +44,7 @@ FIXTURE_TEARDOWN(close)
 TEST_F(close, last_descriptor)
 {
 	int again = dup(self->fd);
+	const uint64_t truth = counted_here(code_times(TARGET_SERVE, 2)).insns;
 	struct vpmc_read read;
 
 	ASSERT_LE(0, again);
@@ -52,14 +53,15 @@ TEST_F(close, last_descriptor)
 	ASSERT_EQ(0, target_serve(&self->t, 2));
 	EXPECT_EQ(VPMC_STATE_RUNNING, state_of(self->other));
 	EXPECT_EQ(0, poll_now(self->other));
-	EXPECT_EQ(VPMC_HOLDER_VPMC, pmu_holder(self->other));
+	EXPECT_EQ(holder_with_sets(), pmu_holder(self->other));
 	close(again);
 	EXPECT_EQ(VPMC_STATE_UNLINKED, state_of(self->other));
 	EXPECT_EQ(POLLHUP, poll_now(self->other));
 	EXPECT_EQ(holder_without_sets(), pmu_holder(self->other));
 	ASSERT_EQ(0, target_serve(&self->t, 1));
 	ASSERT_EQ(0, vpmc_read(self->other, &read));
-	EXPECT_EQ(2 * TARGET_SERVE.insns, read.sum[0]);
+	EXPECT_TRUE(count_fits(read.sum[0], truth,
+			       truth ? tolerated_since(1) : 0));
 }
 
 TEST_F(close, controller_is_killed)
@@ -231,7 +233,7 @@ TEST_F(family, but_not_what_is_programmed_anew)
 	ASSERT_EQ(0, program(self->watch, 0, events));
 	close(self->fd);
 	EXPECT_EQ(VPMC_STATE_RUNNING, state_of(self->watch));
-	EXPECT_EQ(VPMC_HOLDER_VPMC, pmu_holder(self->watch));
+	EXPECT_EQ(holder_with_sets(), pmu_holder(self->watch));
 }
 
 /* If the set is closed while members fork, no thread counts afterwards. */
@@ -270,10 +272,10 @@ TEST(closed_while_members_fork)
 }
 
 NEEDS(
-	{ "close.last_descriptor", TRUE_COUNTS | TWO_CPUS },
+	{ "close.last_descriptor", PMU | OR_EMPTY | TWO_CPUS },
 	{ "close.*", VPMC | TWO_CPUS },
 	{ "global.closed_while_members_fork", VPMC | TWO_CPUS },
-	{ "family.*.but_not_what_is_programmed_anew", PMU },
+	{ "family.*.but_not_what_is_programmed_anew", PMU | OR_EMPTY },
 	{ "*", VPMC },
 );
 

@@ -54,6 +54,12 @@ static int serve_all(FIXTURE_DATA(family) *self, int n)
 	return err;
 }
 
+/* With at most two starts since root_open(). What has not counted has 0. */
+static bool fits(uint64_t got, uint64_t truth)
+{
+	return count_fits(got, truth, truth ? tolerated_since(2) : 0);
+}
+
 /* How many members are not in this state, or have not counted so much. */
 static int wrong_members(FIXTURE_DATA(family) *self, uint32_t state,
 			 struct code_count want)
@@ -61,9 +67,11 @@ static int wrong_members(FIXTURE_DATA(family) *self, uint32_t state,
 	struct vpmc_read read;
 	int wrong = 0, i;
 
+	want = counted_here(want);
 	for (i = 0; i < MEMBERS; i++) {
 		if (!vpmc_read(self->fd[i], &read) && read.state == state &&
-		    read.sum[0] == want.insns && read.sum[1] == want.branches)
+		    fits(read.sum[0], want.insns) &&
+		    fits(read.sum[1], want.branches))
 			continue;
 		fprintf(stderr, "# member %d: state %u, %llu, %llu\n", i,
 			read.state, (unsigned long long)read.sum[0],
@@ -256,7 +264,7 @@ TEST(threads)
 	ASSERT_EQ(0, vpmc_ioctl(root.fd, VPMC_IOC_STOP_ALL, 0));
 	ASSERT_EQ(0, vpmc_ioctl(root.fd, VPMC_IOC_CLEAR, 0));
 	ASSERT_EQ(0, family_read(root.fd, LIVING, &read));
-	EXPECT_LT(100, read.sum[0]);
+	EXPECT_LE(counters_here(101), read.sum[0]);
 	stop = 1;
 	for (i = 0; i < 3; i++)
 		pthread_join(thread[i], NULL);
@@ -500,11 +508,8 @@ TEST(many)
 
 NEEDS(
 	{ "family.not_a_root", VPMC | TWO_CPUS },
-	{ "family.start_and_stop", TRUE_COUNTS | TWO_CPUS },
-	{ "family.clear", TRUE_COUNTS | TWO_CPUS },
-	{ "family.errors", TRUE_COUNTS | TWO_CPUS },
-	{ "global.threads", TRUE_COUNTS | TWO_CPUS },
-	{ "*", TRUE_COUNTS | OR_EMPTY | TWO_CPUS },
+	{ "family.clear", PMU | TWO_CPUS },
+	{ "*", PMU | OR_EMPTY | TWO_CPUS },
 );
 
 TEST_HARNESS_MAIN

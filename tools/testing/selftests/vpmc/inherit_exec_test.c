@@ -117,7 +117,7 @@ TEST_F(heir, execs)
 		count = CODE_EXEC_IMAGE;
 	EXPECT_EQ(variant->unlinks ? VPMC_STATE_UNLINKED : VPMC_STATE_STOPPED,
 		  image.state);
-	EXPECT_EQ(count.insns, image.sum[0]);
+	EXPECT_EQ(counted_here(count).insns, image.sum[0]);
 	EXPECT_EQ(0, family_wrong(*self->root, LIVING | FINISHED, 0, 1, count));
 }
 
@@ -252,6 +252,11 @@ TEST(relative_of_one_that_counts_the_kernel)
 	set_close(&root);
 }
 
-NEEDS({ "*", TRUE_COUNTS | ROOT },);
+NEEDS(
+	{ "global.counts_the_kernel", PMU | ROOT },
+	{ "global.relative_of_one_that_counts_the_kernel", PMU | ROOT },
+	{ "global.becomes_another_user", PMU | OR_EMPTY | ROOT },
+	{ "*", TRUE_COUNTS | OR_EMPTY | ROOT },
+);
 
 TEST_HARNESS_MAIN

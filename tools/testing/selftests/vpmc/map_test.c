@@ -349,7 +349,7 @@ NEEDS(
 	{ "map.not_inherited_by_fork", VPMC | ROOT },
 	{ "global.programmed_page", PMU },
 	{ "map.does_not_grow", PMU },
-	{ "map.back_after_madvise*", PMU },
+	{ "map.back_after_madvise", PMU },
 	{ "*", VPMC },
 );
 

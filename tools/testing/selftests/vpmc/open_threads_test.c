@@ -49,12 +49,15 @@ static int start_peer(struct peer *peer)
 
 TEST(thread_of_the_group)
 {
+	const uint64_t truth =
+		counted_here(code_add(CODE_MEASURE, CODE_LOOP(12345))).insns;
 	struct vpmc_control control;
 	struct vpmc_read read;
 	struct peer peer;
 	char path[64];
 	int fd, mine;
 
+	tolerance_begin();
 	ASSERT_EQ(0, start_peer(&peer));
 	sprintf(path, "/proc/self/task/%d/perfctr", peer.tid);
 	fd = open(path, O_RDWR);
@@ -73,12 +76,13 @@ TEST(thread_of_the_group)
 	ASSERT_EQ(0, vpmc_read(fd, &read));
 	EXPECT_EQ(VPMC_STATE_EXITED, read.state);
 	EXPECT_EQ(peer.tid, read.tid);
-	EXPECT_EQ(1, read.nr_counters);
-	EXPECT_EQ(CODE_MEASURE.insns + CODE_LOOP(12345).insns, read.sum[0]);
+	EXPECT_EQ(counters_here(1), read.nr_counters);
+	EXPECT_TRUE(count_fits(read.sum[0], truth,
+			       truth ? tolerated_since(1) : 0));
 	EXPECT_EQ(-ESRCH, vpmc_ioctl(fd, VPMC_IOC_START, 0));
 	EXPECT_EQ(-ESRCH, vpmc_ioctl(fd, VPMC_IOC_UNLINK, 0));
 	EXPECT_EQ(0, vpmc_read_control(fd, &control));
-	EXPECT_EQ(1, control.nr_counters);
+	EXPECT_EQ(counters_here(1), control.nr_counters);
 }
 
 /* The group's file is the caller's own, for a thread that does not lead, too. */
@@ -113,7 +117,7 @@ TEST(controlled_by_another_thread)
 	struct vpmc_read read;
 	struct peer peer;
 	struct set remote;
-	uint64_t sum;
+	uint64_t ticks;
 	cpu_set_t cpu1;
 	char path[64];
 	int i;
@@ -134,7 +138,7 @@ TEST(controlled_by_another_thread)
 		EXPECT_EQ(VPMC_STATE_RUNNING, read.state);
 		sched_yield();
 		/* Now and then it gets the CPU for sure. */
-		for (sum = read.sum[0]; !(i % 20) && read.sum[0] == sum;) {
+		for (ticks = read.ticks; !(i % 20) && read.ticks == ticks;) {
 			usleep(100);
 			ASSERT_EQ(0, vpmc_read(remote.fd, &read));
 		}
@@ -143,7 +147,7 @@ TEST(controlled_by_another_thread)
 		EXPECT_EQ(VPMC_STATE_STOPPED, read.state);
 		if (i == 99 || i == 199) {
 			EXPECT_LT(0, read.ticks);
-			EXPECT_LT(0, read.sum[0]);
+			EXPECT_LE(counters_here(1), read.sum[0]);
 			ASSERT_EQ(0, vpmc_ioctl(remote.fd, VPMC_IOC_CLEAR, 0));
 			ASSERT_EQ(0, vpmc_read(remote.fd, &read));
 			EXPECT_EQ(0, read.sum[0]);
@@ -210,7 +214,7 @@ TEST(started_asleep)
 	EXPECT_EQ(0, sleeper.wrong);
 	ASSERT_EQ(0, vpmc_read(sleeper.set.fd, &sums));
 	EXPECT_EQ(VPMC_STATE_EXITED, sums.state);
-	EXPECT_LT(0, sums.sum[0]);
+	EXPECT_LE(counters_here(1), sums.sum[0]);
 	EXPECT_LT(0, sums.ticks);
 	/* One, unless it was preempted as well. */
 	EXPECT_LE(1, sums.switches);
@@ -263,9 +267,9 @@ TEST(started_asleep_elsewhere)
 }
 
 NEEDS(
-	{ "global.thread_of_the_group", TRUE_COUNTS },
-	{ "global.controlled_by_another_thread", TRUE_COUNTS | TWO_CPUS },
-	{ "global.started_asleep", TRUE_COUNTS | TWO_CPUS },
+	{ "global.thread_of_the_group", PMU | OR_EMPTY },
+	{ "global.controlled_by_another_thread", PMU | OR_EMPTY | TWO_CPUS },
+	{ "global.started_asleep", PMU | OR_EMPTY | TWO_CPUS },
 	{ "global.started_asleep_elsewhere", VPMC | TWO_CPUS },
 	{ "*", VPMC },
 );

@@ -97,10 +97,12 @@ TEST_F(output, info)
 
 TEST_F(output, read)
 {
+	const size_t sums = offsetof(struct vpmc_read, sum) +
+			    counters_here(2) * sizeof(uint64_t);
 	struct vpmc_read *a = &self->a.read, *b = &self->b.read;
 	size_t size;
 
-	for (size = offsetof(struct vpmc_read, sum[2]); size <= sizeof(*a);
+	for (size = sums; size <= sizeof(*a);
 	     size += sizeof(*a->sum)) {
 		fill(self);
 		a->size = b->size = size;
@@ -108,24 +110,24 @@ TEST_F(output, read)
 		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_READ, a));
 		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_READ, b));
 		compare_output(_metadata, self, size);
-		EXPECT_TRUE(is_pattern((unsigned char *)&a->sum[2],
-				       size - offsetof(struct vpmc_read,
-						       sum[2]), 0));
+		EXPECT_TRUE(is_pattern(self->a.byte + sums, size - sums, 0));
 		EXPECT_EQ(0, a->living);
 		EXPECT_EQ(0, a->finished);
 	}
 	/* Refused: nothing is written. */
 	fill(self);
-	a->size = offsetof(struct vpmc_read, sum[1]);
+	a->size = sums - sizeof(uint64_t);
 	a->flags = 0;
-	EXPECT_EQ(-ENOSPC, vpmc_ioctl(self->set.fd, VPMC_IOC_READ, a));
+	EXPECT_EQ(counters_here(2) ? -ENOSPC : -EINVAL,
+		  vpmc_ioctl(self->set.fd, VPMC_IOC_READ, a));
 	EXPECT_TRUE(is_pattern(self->a.byte + 8, sizeof(self->a) - 8, 0xa5));
 }
 
 TEST_F(output, read_control)
 {
 	struct vpmc_control *a = &self->a.control, *b = &self->b.control;
-	const size_t n = offsetof(struct vpmc_control, counter[2]);
+	const size_t n = offsetof(struct vpmc_control, counter) +
+			 counters_here(2) * sizeof(struct vpmc_counter);
 
 	fill(self);
 	a->size = b->size = sizeof(*a);
@@ -140,7 +142,7 @@ TEST_F(output, read_control)
 	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_READ_CONTROL, a));
 	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_READ_CONTROL, b));
 	compare_output(_metadata, self, n);
-	EXPECT_EQ(2, a->nr_counters);
+	EXPECT_EQ(counters_here(2), a->nr_counters);
 	EXPECT_EQ(0, a->bad_counter);
 	EXPECT_EQ(0, a->reason);
 }
@@ -232,8 +234,8 @@ TEST_F(output, no_address_in_the_text)
 }
 
 NEEDS(
-	{ "output.read", PMU },
-	{ "output.read_control", PMU },
+	{ "output.read", PMU | OR_EMPTY },
+	{ "output.read_control", PMU | OR_EMPTY },
 	{ "output.control", PMU },
 	{ "*", VPMC },
 );

@@ -448,22 +448,29 @@ TEST(kernel_counts)
 	EXPECT_EQ(0, child_status(pid));
 }
 
-/* All of them, while the thread is disturbed. */
+/* All of them, while the thread is disturbed. Repeated until it has moved enough. */
 TEST_F(sample, disturbed)
 {
 	struct samples *got = &self->got;
 	pid_t preempter, migrator;
+	uint64_t moved = 0;
+	int i;
 
 	preempter = start_preempter(0, 50000);
 	migrator = start_migrator(my_tid(), 70000);
-	ASSERT_EQ(0, set_measure(&self->set, code_loop, 10 * TURNS, 0));
+	for (i = 0; i < 20 && moved <= 3; i++) {
+		samples_forget(got);
+		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+		ASSERT_EQ(0, set_measure(&self->set, code_loop, 10 * TURNS, 0));
+		moved += page_migrations(&self->set);
+		ASSERT_EQ(0, samples_read(self->set.fd, got));
+		EXPECT_EQ(samples_in(10 * TURNS), samples_of(got, my_tid()));
+		EXPECT_EQ(0, samples_wrong(got, getpid(), my_tid(), PERIOD));
+		EXPECT_EQ(0, got->lost);
+	}
 	EXPECT_EQ(0, stop_disturber(migrator));
 	EXPECT_EQ(0, stop_disturber(preempter));
-	EXPECT_LT(3, page_migrations(&self->set));
-	ASSERT_EQ(0, samples_read(self->set.fd, got));
-	EXPECT_EQ(samples_in(10 * TURNS), samples_of(got, my_tid()));
-	EXPECT_EQ(0, samples_wrong(got, getpid(), my_tid(), PERIOD));
-	EXPECT_EQ(0, got->lost);
+	EXPECT_LT(3, moved);
 }
 
 NEEDS({ "*", TRUE_COUNTS | DISTURBS | ROOT },);

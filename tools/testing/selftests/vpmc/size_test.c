@@ -127,7 +127,7 @@ TEST_F(size, info)
 TEST_F(size, read)
 {
 	struct vpmc_read all, *part = (struct vpmc_read *)self->buf;
-	const uint32_t enough = READ_HEAD + 2 * SUM;
+	const uint32_t enough = READ_HEAD + counters_here(2) * SUM;
 	int fd = self->set.fd;
 	uint32_t size;
 
@@ -154,6 +154,12 @@ TEST_F(size, read)
 				     sized(self, size, size - 1)));
 }
 
+/* The least size of a structure with the two counters. */
+static uint32_t control_enough(void)
+{
+	return CONTROL_HEAD + counters_here(2) * COUNTER;
+}
+
 /* CONTROL of two counters by a structure of @size bytes, rubbish behind @zeros. */
 static int control_sized(FIXTURE_DATA(size) *self, uint32_t size,
 			 uint32_t zeros)
@@ -163,15 +169,15 @@ static int control_sized(FIXTURE_DATA(size) *self, uint32_t size,
 	control_of(&control, two, VPMC_CONTROL_STOPPED);
 	control.size = size;
 	sized(self, size, zeros);
-	memcpy(self->buf, &control, zeros < CONTROL_HEAD + 2 * COUNTER ? zeros :
-	       CONTROL_HEAD + 2 * COUNTER);
+	memcpy(self->buf, &control, zeros < control_enough() ? zeros :
+	       control_enough());
 	return vpmc_ioctl(self->set.fd, VPMC_IOC_CONTROL, self->buf);
 }
 
 /* Each success clears the sums, and each failure changes nothing. */
 TEST_F(size, control)
 {
-	const uint32_t enough = CONTROL_HEAD + 2 * COUNTER;
+	const uint32_t enough = control_enough();
 	uint32_t size;
 
 	for (size = 0; size < enough; size++)
@@ -193,14 +199,14 @@ TEST_F(size, control)
 TEST_F(size, read_control)
 {
 	struct vpmc_control all, *part = (struct vpmc_control *)self->buf;
-	const uint32_t enough = CONTROL_HEAD + 2 * COUNTER;
+	const uint32_t enough = control_enough();
 	int fd = self->set.fd;
 	uint32_t size;
 
 	ASSERT_EQ(0, vpmc_read_control(fd, &all));
 	for (size = enough; size <= CONTROL_1; size += 5) {
 		sized(self, size, size);
-		part->nr_counters = 2;
+		part->nr_counters = counters_here(2);
 		ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_READ_CONTROL, part));
 		ASSERT_EQ(size, part->size);
 		ASSERT_EQ(0, memcmp((char *)&all + 4, self->buf + 4,
@@ -208,16 +214,17 @@ TEST_F(size, read_control)
 		ASSERT_TRUE(untouched(self->buf, size));
 	}
 	sized(self, CONTROL_HEAD, CONTROL_HEAD);
-	EXPECT_EQ(-ENOSPC, vpmc_ioctl(fd, VPMC_IOC_READ_CONTROL, part));
-	EXPECT_EQ(2, part->nr_counters);
+	EXPECT_EQ(counters_here(2) ? -ENOSPC : 0,
+		  vpmc_ioctl(fd, VPMC_IOC_READ_CONTROL, part));
+	EXPECT_EQ(counters_here(2), part->nr_counters);
 	sized(self, CONTROL_HEAD - 1, CONTROL_HEAD - 1);
 	EXPECT_EQ(-EINVAL, vpmc_ioctl(fd, VPMC_IOC_READ_CONTROL, part));
 	size = sizeof(all) + 64;
 	sized(self, size, size);
-	part->nr_counters = 2;
+	part->nr_counters = counters_here(2);
 	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_READ_CONTROL, part));
 	sized(self, size, size - 1);
-	part->nr_counters = 2;
+	part->nr_counters = counters_here(2);
 	EXPECT_EQ(-E2BIG, vpmc_ioctl(fd, VPMC_IOC_READ_CONTROL, part));
 }
 
@@ -249,9 +256,9 @@ TEST_F(size, control_tells_of_success)
 }
 
 NEEDS(
-	{ "size.read", PMU },
-	{ "size.control", PMU },
-	{ "size.read_control", PMU },
+	{ "size.read", PMU | OR_EMPTY },
+	{ "size.control", PMU | OR_EMPTY },
+	{ "size.read_control", PMU | OR_EMPTY },
 	{ "*", VPMC },
 );
 

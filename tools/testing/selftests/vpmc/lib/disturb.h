@@ -51,6 +51,38 @@ static inline pid_t disturber(void)
 	return 0;
 }
 
+static int disturber_pipe[2];
+
+/*
+ * The same, but its parent waits until the child calls disturber_begin(). What is to
+ * be disturbed could be over before that.
+ */
+static inline pid_t awaited_disturber(void)
+{
+	pid_t pid;
+	char byte;
+
+	if (pipe2(disturber_pipe, O_CLOEXEC))
+		return -1;
+	pid = disturber();
+	if (!pid) {
+		close(disturber_pipe[0]);
+		return 0;
+	}
+	close(disturber_pipe[1]);
+	if (read(disturber_pipe[0], &byte, 1) != 1)
+		pid = -1;
+	close(disturber_pipe[0]);
+	return pid;
+}
+
+static inline void disturber_begin(void)
+{
+	if (write(disturber_pipe[1], "", 1) != 1)
+		_exit(1);
+	close(disturber_pipe[1]);
+}
+
 /*
  * Takes @cpu for a moment every @ns nanoseconds. Has its own counters if
  * @choice names some.
@@ -59,7 +91,7 @@ static inline pid_t start_counting_preempter(int cpu, long ns,
 					     const struct choice *choice)
 {
 	const struct timespec ts = disturb_period(ns);
-	pid_t pid = wait_for_fine_timers() ?: disturber();
+	pid_t pid = wait_for_fine_timers() ?: awaited_disturber();
 	struct set set;
 
 	if (pid)
@@ -69,6 +101,7 @@ static inline pid_t start_counting_preempter(int cpu, long ns,
 	if (choice && (set_open(&set, choice) ||
 		       vpmc_ioctl(set.fd, VPMC_IOC_START, 0)))
 		_exit(1);
+	disturber_begin();
 	for (;;)
 		nanosleep(&ts, NULL);
 }
@@ -81,12 +114,13 @@ static inline pid_t start_preempter(int cpu, long ns)
 /* Competes for @cpu all the time. */
 static inline pid_t start_competitor(int cpu)
 {
-	pid_t pid = disturber();
+	pid_t pid = awaited_disturber();
 
 	if (pid)
 		return pid;
 	if (pin(cpu))
 		_exit(1);
+	disturber_begin();
 	for (;;)
 		code_loop(1000000, 0);
 }
@@ -95,7 +129,7 @@ static inline pid_t start_competitor(int cpu)
 static inline pid_t start_migrator(pid_t tid, long ns)
 {
 	const struct timespec ts = disturb_period(ns);
-	pid_t pid = wait_for_fine_timers() ?: disturber();
+	pid_t pid = wait_for_fine_timers() ?: awaited_disturber();
 	cpu_set_t mask;
 	int cpu = 0;
 
@@ -103,6 +137,7 @@ static inline pid_t start_migrator(pid_t tid, long ns)
 		return pid;
 	if (set_fifo(20))
 		_exit(1);
+	disturber_begin();
 	for (;;) {
 		cpu = !cpu;
 		CPU_ZERO(&mask);

@@ -239,6 +239,12 @@ static inline bool events_here(void)
 	return !lack(OF_EVENTS);
 }
 
+/* The holder while a set of this program has counters, if it can have any. */
+static inline uint32_t holder_with_sets(void)
+{
+	return events_here() ? VPMC_HOLDER_VPMC : holder_without_sets();
+}
+
 /* These return @n counters and their counts, or nothing where there are no events. */
 static inline unsigned int counters_here(unsigned int n)
 {
