@@ -491,6 +491,9 @@ TEST_F(rights, what_is_allowed)
 	EXPECT_EQ(0, child_status(pid));
 }
 
-NEEDS({ "*", TRUE_COUNTS | DISTURBS | ROOT },);
+NEEDS(
+	{ "rights.*", PMU | DISTURBS | ROOT },
+	{ "*", TRUE_COUNTS | DISTURBS | ROOT },
+);
 
 TEST_HARNESS_MAIN

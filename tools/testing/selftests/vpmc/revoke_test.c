@@ -499,6 +499,10 @@ TEST_F(revoke, unprivileged)
 	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
 }
 
-NEEDS({ "*", TRUE_COUNTS | DISTURBS | ROOT },);
+NEEDS(
+	{ "revoke.bad_values", PMU | OR_EMPTY | DISTURBS | ROOT },
+	{ "revoke.unprivileged", PMU | OR_EMPTY | DISTURBS | ROOT },
+	{ "*", TRUE_COUNTS | DISTURBS | ROOT },
+);
 
 TEST_HARNESS_MAIN
