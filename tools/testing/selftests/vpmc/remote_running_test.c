@@ -62,14 +62,15 @@ static bool outside(const struct vpmc_read *read, uint64_t low, uint64_t high)
 /* Neither torn nor old: what it did up to the system call is in the sums. */
 TEST_F(running, read_at_one_moment)
 {
-	uint64_t before, started, from, to;
+	uint64_t before, started, from, to = 0;
 	struct vpmc_read read;
 	int i;
 
 	before = self->t.shared->turns;
 	ASSERT_EQ(0, program(self->fd, 0, events));
 	started = self->t.shared->turns;
-	for (i = 0; i < 1000; i++) {
+	/* Until it has run, which other load on its CPU may delay. */
+	for (i = 0; i < 1000 || to - started <= 1000; i++) {
 		from = self->t.shared->turns;
 		ASSERT_EQ(0, vpmc_read(self->fd, &read));
 		to = self->t.shared->turns;
@@ -77,8 +78,6 @@ TEST_F(running, read_at_one_moment)
 		ASSERT_FALSE(torn(&read));
 		ASSERT_FALSE(outside(&read, from - started, to - before));
 	}
-	/* It was there, and not asleep. */
-	EXPECT_LT(1000, to - started);
 }
 
 /* When STOP returns the set has stopped; when START returns it runs. */
