@@ -101,6 +101,11 @@ vpmc_read_n(const struct vpmc_page *page, unsigned int n, uint64_t *count,
 			for (i = 0; i < n; i++)
 				count[i] = vpmc_count(page, &page->slot[i]);
 		} else {
+			/*
+			 * GCC 14 would load the bases before the branch, because
+			 * both sides need them. That takes more instructions.
+			 */
+			vpmc_barrier();
 			if (ticks)
 				*ticks = page->tsc_base;
 			for (i = 0; i < n; i++)

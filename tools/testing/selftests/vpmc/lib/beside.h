@@ -56,9 +56,12 @@ static inline void perf_close(int *fd)
 	fd[0] = -1;
 }
 
-/* Stores what perf counts while the set counts a loop, plus a constant. */
-static inline int perf_around(struct set *set, const int *perf, long n,
-			      __u64 *count)
+/*
+ * Stores what perf counts while the set counts a loop, plus a constant. It is neither
+ * inlined nor cloned, so that the constant is the same for all callers.
+ */
+static __attribute__((noinline, noclone, unused)) int
+perf_around(struct set *set, const int *perf, long n, __u64 *count)
 {
 	__u64 before[3];
 	int i;
