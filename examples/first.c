@@ -34,7 +34,7 @@ int main(void)
 	if (!(page->caps & VPMC_CAP_RDPMC))
 		errx(1, "RDPMC is forbidden: /sys/bus/event_source/devices/cpu/rdpmc is 0");
 	read_counts(page, a);	/* no system call, here and below */
-	for (int i = 0; i < 1000000; i++) __asm__ volatile("");	/* the work */
+	for (int i = 1000000; i; i--) __asm__ volatile("" : "+r" (i));	/* the work */
 	read_counts(page, b);
 	printf("%llu instructions, %llu branches\n", b[0] - a[0], b[1] - a[1]);
 }

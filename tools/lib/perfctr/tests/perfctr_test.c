@@ -355,7 +355,7 @@ TEST_F(self, overflow)
 	struct sigaction action = { .sa_sigaction = on_overflow, .sa_flags = SA_SIGINFO };
 	struct vperfctr_control read;
 	struct perfctr_sum_ctrs sum;
-	unsigned int runs[2];
+	unsigned int runs[3];
 
 	ASSERT_EQ(0, write_file("/proc/sys/kernel/vpmc_period_min", "100"));
 	ASSERT_EQ(0, sigaction(SIGIO, &action, NULL));
@@ -363,7 +363,8 @@ TEST_F(self, overflow)
 	overflow_control(&self->control);
 	EXPECT_EQ(-1, vperfctr_iresume(self->self));
 	EXPECT_EQ(EPERM, errno);
-	for (int i = 0; i < 2; i++) {
+	/* in the first run the handler's calls are bound to the library, too */
+	for (int i = 0; i < 3; i++) {
 		signals = 0;
 		ASSERT_EQ(0, vperfctr_control(self->self, &self->control));
 		work(TURNS);
@@ -374,9 +375,9 @@ TEST_F(self, overflow)
 	}
 	EXPECT_EQ(2, mask);
 	EXPECT_EQ(0, wrong);
-	EXPECT_EQ(runs[0], runs[1]);
+	EXPECT_EQ(runs[1], runs[2]);
 	/* what the handler executes after vperfctr_iresume() is counted, too */
-	EXPECT_EQ(INSTRUCTIONS_OF(TURNS) / 10000, runs[0]);
+	EXPECT_EQ(INSTRUCTIONS_OF(TURNS) / 10000, runs[1]);
 }
 
 /* If run time is not counted, an overflow leaves nothing running. */

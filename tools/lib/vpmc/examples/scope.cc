@@ -58,8 +58,8 @@ int main()
 		const Counters counters("instructions");
 		const Scope scope(counters, "a million turns");
 
-		for (int i = 0; i < 1000000; i++)
-			__asm__ __volatile__("");
+		for (int i = 1000000; i; i--)
+			__asm__ __volatile__("" : "+r" (i));
 	} catch (const std::exception &e) {
 		std::fprintf(stderr, "scope: %s\n", e.what());
 		return 1;

@@ -17,8 +17,8 @@ int main(void)
 	    vpmc_program(v, events, nr, 0, &error) < 0)
 		errx(1, "%s", error.text);
 	vpmc_read(v, before, 2, NULL);	/* no system call, here and below */
-	for (i = 0; i < 1000000; i++)
-		__asm__ __volatile__("");	/* the code that is counted */
+	for (i = 1000000; i; i--)
+		__asm__ __volatile__("" : "+r" (i));	/* the code that is counted */
 	vpmc_read(v, after, 2, NULL);
 	printf("%llu instructions, %llu branches\n",
 	       (unsigned long long)(after[0] - before[0]),

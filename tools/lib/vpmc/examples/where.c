@@ -10,14 +10,14 @@
 
 static void __attribute__((noinline, aligned(64))) little(void)
 {
-	for (unsigned int i = 0; i < 1000000; i++)
-		__asm__ __volatile__("");
+	for (unsigned int i = 1000000; i; i--)
+		__asm__ __volatile__("" : "+r" (i));
 }
 
 static void __attribute__((noinline, aligned(64))) much(void)
 {
-	for (unsigned int i = 0; i < 3000000; i++)
-		__asm__ __volatile__("");
+	for (unsigned int i = 3000000; i; i--)
+		__asm__ __volatile__("" : "+r" (i));
 }
 
 int main(void)
