@@ -166,9 +166,33 @@ struct sleeper {
 	struct set set;
 	struct vpmc_read sums;	/* when it is awake */
 	uint64_t switches;	/* the scheduler's count, with its sleep */
+	uint64_t sleeps;	/* before that sleep */
 	int wrong;
 	pid_t tid;
 };
+
+/* Publishes that the calling thread is about to sleep. */
+static void sleeper_ready(struct sleeper *sleeper)
+{
+	struct rusage usage;
+
+	sleeper->switches = my_switches();
+	getrusage(RUSAGE_THREAD, &usage);
+	sleeper->sleeps = usage.ru_nvcsw;
+	__atomic_store_n(&sleeper->tid, my_tid(), __ATOMIC_RELEASE);
+}
+
+/* Waits until the scheduler has taken the CPU from it because it sleeps. */
+static void await_sleep(struct sleeper *sleeper)
+{
+	char path[64];
+
+	while (!__atomic_load_n(&sleeper->tid, __ATOMIC_ACQUIRE))
+		sched_yield();
+	sprintf(path, "/proc/self/task/%d/status", sleeper->tid);
+	while (proc_number(path, "voluntary_ctxt_switches:") <= sleeper->sleeps)
+		usleep(100);
+}
 
 static void *sleeper_thread(void *arg)
 {
@@ -176,8 +200,7 @@ static void *sleeper_thread(void *arg)
 	char byte;
 
 	sleeper->wrong = pin(1) || set_open(&sleeper->set, insns);
-	sleeper->switches = my_switches();
-	__atomic_store_n(&sleeper->tid, my_tid(), __ATOMIC_RELEASE);
+	sleeper_ready(sleeper);
 	if (read(sleeper->go[0], &byte, 1) != 1)
 		sleeper->wrong = 1;
 	if (vpmc_ioctl(sleeper->set.fd, VPMC_IOC_STOP, 0))
@@ -196,10 +219,7 @@ TEST(started_asleep)
 	ASSERT_EQ(0, pin(0));
 	ASSERT_EQ(0, pipe(sleeper.go));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, sleeper_thread, &sleeper));
-	while (!__atomic_load_n(&sleeper.tid, __ATOMIC_ACQUIRE))
-		sched_yield();
-	/* Asleep: it does not use its CPU any more. */
-	usleep(20000);
+	await_sleep(&sleeper);
 	ASSERT_EQ(0, vpmc_ioctl(sleeper.set.fd, VPMC_IOC_START, 0));
 	for (i = 0; i < 3; i++) {
 		usleep(1000);
@@ -232,8 +252,7 @@ static void *moved_thread(void *arg)
 	sleeper->wrong = pin(0) || set_open(&sleeper->set, insns) ||
 			 set_measure(&sleeper->set, code_loop, 1000, 0) ||
 			 pin(1);
-	sleeper->switches = my_switches();
-	__atomic_store_n(&sleeper->tid, my_tid(), __ATOMIC_RELEASE);
+	sleeper_ready(sleeper);
 	if (read(sleeper->go[0], &byte, 1) != 1 ||
 	    vpmc_read(sleeper->set.fd, &sleeper->sums))
 		sleeper->wrong = 1;
@@ -250,9 +269,7 @@ TEST(started_asleep_elsewhere)
 	ASSERT_EQ(0, pin(0));
 	ASSERT_EQ(0, pipe(sleeper.go));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, moved_thread, &sleeper));
-	while (!__atomic_load_n(&sleeper.tid, __ATOMIC_ACQUIRE))
-		sched_yield();
-	usleep(20000);
+	await_sleep(&sleeper);
 	ASSERT_EQ(0, vpmc_ioctl(sleeper.set.fd, VPMC_IOC_CLEAR, 0));
 	ASSERT_EQ(0, vpmc_ioctl(sleeper.set.fd, VPMC_IOC_START, 0));
 	ASSERT_EQ(1, write(sleeper.go[1], "", 1));
