@@ -114,8 +114,9 @@ sysctl -qw kernel.vpmc_revoke=0
 vpmc stat -x , -o csv -e instructions -- sh -c 'known; sysctl -qw kernel.vpmc_revoke=1; known; sysctl -qw kernel.vpmc_revoke=0; known; exit 7'
 equal "revoked in the middle: COMMAND's status" 7 $?
 equal "revoked in the middle: marked" revoked "$(awk -F , '$3 == "instructions" { print $13 }' csv)"
+# one known and not two; the rest is the shell's, whose share depends on the C library
 equal "revoked in the middle: the counts up to then" 1 \
-	"$(awk -F , '$3 == "instructions" { print ($4 > 2000007 && $4 < 2200000) }' csv)"
+	"$(awk -F , '$3 == "instructions" { print ($4 > 2000007 && $4 < 2 * 2000007) }' csv)"
 if [ -e /proc/sys/kernel/nmi_watchdog ] && sysctl -qw kernel.nmi_watchdog=1 && [ "$(cat /proc/sys/kernel/nmi_watchdog)" = 1 ]; then
 	bad "the watchdog has the PMU" 125 "${V}counting: the hard-lockup watchdog has the PMU; sysctl kernel.nmi_watchdog=0" vpmc stat -e instructions true
 	equal "info says so" "Counting is not possible. counting: the hard-lockup watchdog has the PMU; sysctl kernel.nmi_watchdog=0" \
