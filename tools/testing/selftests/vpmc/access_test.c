@@ -30,11 +30,10 @@ static int set_scope(const char *value)
 /* Is the sum of the only counter what the target executed for one byte? */
 static bool wrong_served(int fd)
 {
-	const uint64_t truth = counted_here(TARGET_SERVE).insns;
 	struct vpmc_read read;
 
 	return vpmc_read(fd, &read) ||
-	       !count_fits(read.sum[0], truth, truth ? tolerated_since(1) : 0);
+	       !fits_since(read.sum[0], counted_here(TARGET_SERVE).insns, 1);
 }
 
 /* All operations on a descriptor: 0 if they work. */

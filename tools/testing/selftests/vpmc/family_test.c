@@ -54,13 +54,10 @@ static int serve_all(FIXTURE_DATA(family) *self, int n)
 	return err;
 }
 
-/* With at most two starts since root_open(). What has not counted has 0. */
-static bool fits(uint64_t got, uint64_t truth)
-{
-	return count_fits(got, truth, truth ? tolerated_since(2) : 0);
-}
-
-/* How many members are not in this state, or have not counted so much. */
+/*
+ * How many members are not in this state, or have not counted so much, with at most two
+ * starts since root_open().
+ */
 static int wrong_members(FIXTURE_DATA(family) *self, uint32_t state,
 			 struct code_count want)
 {
@@ -70,8 +67,8 @@ static int wrong_members(FIXTURE_DATA(family) *self, uint32_t state,
 	want = counted_here(want);
 	for (i = 0; i < MEMBERS; i++) {
 		if (!vpmc_read(self->fd[i], &read) && read.state == state &&
-		    fits(read.sum[0], want.insns) &&
-		    fits(read.sum[1], want.branches))
+		    fits_since(read.sum[0], want.insns, 2) &&
+		    fits_since(read.sum[1], want.branches, 2))
 			continue;
 		fprintf(stderr, "# member %d: state %u, %llu, %llu\n", i,
 			read.state, (unsigned long long)read.sum[0],

@@ -184,8 +184,9 @@ static int page_wrong(struct set *set)
 	if (!err && !switches && more + may - some >= 2000 &&
 	    more - some <= 2000 + may)
 		return 0;
-	fprintf(stderr, "# page: %llu, %llu, tolerance %llu\n",
+	fprintf(stderr, "# page: %llu, %llu, %llu switches, tolerance %llu\n",
 		(unsigned long long)some, (unsigned long long)more,
+		(unsigned long long)switches,
 		(unsigned long long)may);
 	return 1;
 }

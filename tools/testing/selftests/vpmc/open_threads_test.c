@@ -77,8 +77,7 @@ TEST(thread_of_the_group)
 	EXPECT_EQ(VPMC_STATE_EXITED, read.state);
 	EXPECT_EQ(peer.tid, read.tid);
 	EXPECT_EQ(counters_here(1), read.nr_counters);
-	EXPECT_TRUE(count_fits(read.sum[0], truth,
-			       truth ? tolerated_since(1) : 0));
+	EXPECT_TRUE(fits_since(read.sum[0], truth, 1));
 	EXPECT_EQ(-ESRCH, vpmc_ioctl(fd, VPMC_IOC_START, 0));
 	EXPECT_EQ(-ESRCH, vpmc_ioctl(fd, VPMC_IOC_UNLINK, 0));
 	EXPECT_EQ(0, vpmc_read_control(fd, &control));
@@ -162,6 +161,7 @@ TEST(controlled_by_another_thread)
 
 /* START while the owner sleeps: it counts from its wake-up on. */
 struct sleeper {
+	pthread_t thread;
 	int go[2];
 	struct set set;
 	struct vpmc_read sums;	/* when it is awake */
@@ -182,16 +182,20 @@ static void sleeper_ready(struct sleeper *sleeper)
 	__atomic_store_n(&sleeper->tid, my_tid(), __ATOMIC_RELEASE);
 }
 
-/* Waits until the scheduler has taken the CPU from it because it sleeps. */
-static void await_sleep(struct sleeper *sleeper)
+/* Waits until the scheduler has taken the CPU from the thread because it sleeps. */
+static int start_sleeper(struct sleeper *sleeper, void *(*main)(void *))
 {
 	char path[64];
 
+	if (pipe(sleeper->go) ||
+	    pthread_create(&sleeper->thread, NULL, main, sleeper))
+		return -1;
 	while (!__atomic_load_n(&sleeper->tid, __ATOMIC_ACQUIRE))
 		sched_yield();
 	sprintf(path, "/proc/self/task/%d/status", sleeper->tid);
 	while (proc_number(path, "voluntary_ctxt_switches:") <= sleeper->sleeps)
 		usleep(100);
+	return 0;
 }
 
 static void *sleeper_thread(void *arg)
@@ -213,13 +217,10 @@ TEST(started_asleep)
 {
 	struct sleeper sleeper = {};
 	struct vpmc_read sums;
-	pthread_t thread;
 	int i;
 
 	ASSERT_EQ(0, pin(0));
-	ASSERT_EQ(0, pipe(sleeper.go));
-	ASSERT_EQ(0, pthread_create(&thread, NULL, sleeper_thread, &sleeper));
-	await_sleep(&sleeper);
+	ASSERT_EQ(0, start_sleeper(&sleeper, sleeper_thread));
 	ASSERT_EQ(0, vpmc_ioctl(sleeper.set.fd, VPMC_IOC_START, 0));
 	for (i = 0; i < 3; i++) {
 		usleep(1000);
@@ -230,7 +231,7 @@ TEST(started_asleep)
 		EXPECT_EQ(0, sums.switches);
 	}
 	ASSERT_EQ(1, write(sleeper.go[1], "", 1));
-	ASSERT_EQ(0, pthread_join(thread, NULL));
+	ASSERT_EQ(0, pthread_join(sleeper.thread, NULL));
 	EXPECT_EQ(0, sleeper.wrong);
 	ASSERT_EQ(0, vpmc_read(sleeper.set.fd, &sums));
 	EXPECT_EQ(VPMC_STATE_EXITED, sums.state);
@@ -264,16 +265,13 @@ TEST(started_asleep_elsewhere)
 {
 	struct sleeper sleeper = {};
 	struct vpmc_read sums;
-	pthread_t thread;
 
 	ASSERT_EQ(0, pin(0));
-	ASSERT_EQ(0, pipe(sleeper.go));
-	ASSERT_EQ(0, pthread_create(&thread, NULL, moved_thread, &sleeper));
-	await_sleep(&sleeper);
+	ASSERT_EQ(0, start_sleeper(&sleeper, moved_thread));
 	ASSERT_EQ(0, vpmc_ioctl(sleeper.set.fd, VPMC_IOC_CLEAR, 0));
 	ASSERT_EQ(0, vpmc_ioctl(sleeper.set.fd, VPMC_IOC_START, 0));
 	ASSERT_EQ(1, write(sleeper.go[1], "", 1));
-	ASSERT_EQ(0, pthread_join(thread, NULL));
+	ASSERT_EQ(0, pthread_join(sleeper.thread, NULL));
 	EXPECT_EQ(0, sleeper.wrong);
 	ASSERT_EQ(0, vpmc_read(sleeper.set.fd, &sums));
 	/* As above, up to where it looked itself. */

@@ -82,7 +82,10 @@ static int paranoid_control(int fd, int n)
 	       control.bad_counter == n ? -EACCES : -1;
 }
 
-/* The same with @n counters, if there is a PMU for them. */
+/*
+ * Is CONTROL answered otherwise than it must be? It names @n counters, or none on a
+ * machine that has none.
+ */
 static bool wrong_control(int fd, int n, bool runs_time, bool counts)
 {
 	const bool any = n && !lack(OF_A_COUNTER);

@@ -144,14 +144,13 @@ static inline void image_expect(struct __test_metadata *_metadata,
 	struct code_count all = code_add(before, CODE_EXEC_IMAGE);
 	struct code_count want = counted_here(unlinked ? before : all);
 	const struct vpmc_read *read = &image->read;
-	uint64_t more = want.insns ? tolerated_since(1) : 0;
 
 	ASSERT_EQ(counters_here(2), read->nr_counters);
-	EXPECT_TRUE(count_fits(read->sum[0], want.insns, more)) {
+	EXPECT_TRUE(fits_since(read->sum[0], want.insns, 1)) {
 		TH_LOG("%llu, not %llu", (unsigned long long)read->sum[0],
 		       (unsigned long long)want.insns);
 	}
-	EXPECT_TRUE(count_fits(read->sum[1], want.branches, more)) {
+	EXPECT_TRUE(fits_since(read->sum[1], want.branches, 1)) {
 		TH_LOG("%llu, not %llu", (unsigned long long)read->sum[1],
 		       (unsigned long long)want.branches);
 	}

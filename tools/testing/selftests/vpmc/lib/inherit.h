@@ -67,13 +67,13 @@ static inline int family_wrong(int fd, unsigned int flags, unsigned int living,
 {
 	struct vpmc_read read;
 	int err = family_read(fd, flags, &read);
-	uint64_t more = tolerated_since(1 + living + finished);
+	unsigned int starts = 1 + living + finished;
 
 	count = counted_here(count);
 	if (!err && read.flags == flags && read.living == living &&
 	    read.finished == finished &&
-	    count_fits(read.sum[0], count.insns, count.insns ? more : 0) &&
-	    count_fits(read.sum[1], count.branches, count.branches ? more : 0))
+	    fits_since(read.sum[0], count.insns, starts) &&
+	    fits_since(read.sum[1], count.branches, starts))
 		return 0;
 	fprintf(stderr,
 		"# READ %u: error %d, %u living, %llu finished, %llu, %llu; expected %u, %u, %llu, %llu, tolerance %llu\n",
@@ -81,7 +81,8 @@ static inline int family_wrong(int fd, unsigned int flags, unsigned int living,
 		(unsigned long long)read.sum[0],
 		(unsigned long long)read.sum[1], living, finished,
 		(unsigned long long)count.insns,
-		(unsigned long long)count.branches, (unsigned long long)more);
+		(unsigned long long)count.branches,
+		(unsigned long long)tolerated_since(starts));
 	return 1;
 }
 

@@ -118,6 +118,12 @@ static inline bool count_fits(uint64_t got, uint64_t truth, uint64_t more)
 	return got >= truth && got - truth <= more;
 }
 
+/* A count of another thread since tolerance_begin(). What has not counted has 0. */
+static inline bool fits_since(uint64_t got, uint64_t truth, unsigned int starts)
+{
+	return count_fits(got, truth, truth ? tolerated_since(starts) : 0);
+}
+
 /* So many cycles for so many instructions? */
 static inline bool cycles_fit(uint64_t got, uint64_t insns, uint64_t more)
 {
