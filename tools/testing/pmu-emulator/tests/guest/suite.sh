@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# usage: suite.sh full|cpus N|short|parallel|version N|hybrid SMALL BIG|zhaoxin FAMILY|amd|amd-short|pt|cache ROWS|cache-full ROWS|off
+# usage: suite.sh full|sleeps|cpus N|short|parallel|version N|hybrid SMALL BIG|zhaoxin FAMILY|amd|amd-short|pt|cache ROWS|cache-full ROWS|off
 # Runs in the guest: the programs beside it, one after the other. Each writes
 # TAP with a plan; after it comes a test that it has ended well.
 set -u
@@ -25,7 +25,22 @@ hotplug() {
 	run loops "$@" 1
 }
 
+# sleeps FACTOR N: N times, up to 1 ms
+sleeps() {
+	i=0
+	while [ $i -lt "$2" ]; do
+		usleep $((i * $1 % 1000 + 1))
+		i=$((i + 1))
+	done
+}
+
 case $1 in
+sleeps)
+	sleeps 37 1500 &
+	sleeps 91 1500
+	wait
+	cat /proc/uptime /proc/interrupts
+	;;
 full)
 	run totals 1
 	run triggers
