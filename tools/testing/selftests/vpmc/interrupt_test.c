@@ -91,7 +91,8 @@ static int processes(const char *name)
 
 /*
  * The program, in a process group of its own, as a shell starts it. Its output
- * comes from the pipe.
+ * comes from the pipe. In the background of a script or under nohup this process
+ * ignores SIGINT or SIGHUP, but the program must not inherit that.
  */
 static pid_t start_victim(const struct victim *victim, int *output)
 {
@@ -109,6 +110,8 @@ static pid_t start_victim(const struct victim *victim, int *output)
 		return pid;
 	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
 	strcpy(path, exec_image_path());
 	strcpy(strrchr(path, '/') + 1, victim->name);
 	if (getppid() != parent || setpgid(0, 0) || dup2(fds[1], 1) < 0 ||
