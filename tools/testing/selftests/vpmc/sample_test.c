@@ -448,7 +448,10 @@ TEST(kernel_counts)
 	EXPECT_EQ(0, child_status(pid));
 }
 
-/* All of them, while the thread is disturbed. Repeated until it has moved enough. */
+/*
+ * All of them, while the thread is disturbed. Repeated until it has moved enough, with
+ * a new set each time: it reports anew what is mapped.
+ */
 TEST_F(sample, disturbed)
 {
 	struct samples *got = &self->got;
@@ -460,7 +463,7 @@ TEST_F(sample, disturbed)
 	migrator = start_migrator(my_tid(), 70000);
 	for (i = 0; i < 20 && moved <= 3; i++) {
 		samples_forget(got);
-		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+		ASSERT_EQ(0, set_control(&self->set));
 		ASSERT_EQ(0, set_measure(&self->set, code_loop, 10 * TURNS, 0));
 		moved += page_migrations(&self->set);
 		ASSERT_EQ(0, samples_read(self->set.fd, got));
