@@ -455,22 +455,29 @@ TEST(attach_and_exit)
 	int attached = 0, late = 0, i, fd;
 	struct vpmc_read read;
 	struct target t;
+	int open_end[2];
+	char byte;
 
 	ASSERT_EQ(0, pin(0));
 	for (i = 0; i < 100; i++) {
+		ASSERT_EQ(0, pipe(open_end));
 		t.pid = fork();
 		if (!t.pid) {
+			close(open_end[1]);
 			if (pin(1))
 				_exit(1);
-			if (i % 10 == 5)
-				usleep(20000);
+			/* One in ten lives until it is attached. */
+			if (i % 10 == 5 && read(open_end[0], &byte, 1))
+				_exit(2);
 			_exit(0);
 		}
-		/* One in ten is certainly too late, and one in time. */
+		/* One in ten has ended before. */
 		while (i % 10 == 0 && task_state(t.pid) != 'Z')
 			usleep(100);
 		code_loop(1 + 20000 * (i % 50), 0);
 		fd = target_open(&t, O_RDWR | O_CREAT);
+		close(open_end[0]);
+		close(open_end[1]);
 		if (fd >= 0) {
 			attached++;
 			program(fd, 0, events);
