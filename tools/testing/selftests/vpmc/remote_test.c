@@ -453,7 +453,7 @@ TEST(thread_of_another_process)
 TEST(attach_and_exit)
 {
 	int attached = 0, late = 0, i, fd;
-	struct vpmc_read read;
+	struct vpmc_read sums;
 	struct target t;
 	int open_end[2];
 	char byte;
@@ -488,9 +488,9 @@ TEST(attach_and_exit)
 		ASSERT_EQ(0, child_status(t.pid));
 		if (fd < 0)
 			continue;
-		ASSERT_EQ(0, vpmc_read(fd, &read));
-		ASSERT_EQ(VPMC_STATE_EXITED, read.state);
-		ASSERT_TRUE(alike(read.sum[0], read.sum[1]));
+		ASSERT_EQ(0, vpmc_read(fd, &sums));
+		ASSERT_EQ(VPMC_STATE_EXITED, sums.state);
+		ASSERT_TRUE(alike(sums.sum[0], sums.sum[1]));
 		close(fd);
 	}
 	TH_LOG("%d attached, %d too late", attached, late);

@@ -46,7 +46,7 @@ enum {
 	TRUE_COUNTS	= 1 << 6 | PMU,
 	/* The emulator's PMU: equality, sweeps, triggers, totals. */
 	EXACT		= STEADY | TRUE_COUNTS,
-	/* Suspend, hotplug, kexec, revoke, sysctls. */
+	/* Hotplug, revoke, sysctls, mounts; suspend and kexec are EXACT, too. */
 	DISTURBS	= 1 << 3,
 	ROOT		= 1 << 4,
 	TWO_CPUS	= 1 << 5,
