@@ -493,6 +493,10 @@ TEST_F(rights, what_is_allowed)
 
 NEEDS(
 	{ "rights.*", PMU | DISTURBS | ROOT },
+	{ "cpus.bad_*", PMU | DISTURBS | ROOT | TWO_CPUS, AT_MOST_16_CPUS },
+	{ "cpus.borrow", PMU | DISTURBS | ROOT | TWO_CPUS, AT_MOST_16_CPUS },
+	{ "cpus.close_during_read", PMU | DISTURBS | ROOT | TWO_CPUS, AT_MOST_16_CPUS },
+	{ "cpus.no_rdpmc", PMU | DISTURBS | ROOT | TWO_CPUS, AT_MOST_16_CPUS },
 	{ "*", TRUE_COUNTS | DISTURBS | ROOT },
 );
 

@@ -537,6 +537,11 @@ TEST_F(cpus, beside_perf)
 	self->fd = global_open();
 }
 
-NEEDS({ "*", TRUE_COUNTS | DISTURBS | ROOT },);
+NEEDS(
+	{ "cpus.interrupts", PMU | DISTURBS | ROOT | TWO_CPUS, AT_MOST_16_CPUS },
+	{ "cpus.interrupts_of_one", PMU | DISTURBS | ROOT | TWO_CPUS, AT_MOST_16_CPUS },
+	{ "cpus.interval", PMU | DISTURBS | ROOT | TWO_CPUS, AT_MOST_16_CPUS },
+	{ "*", TRUE_COUNTS | DISTURBS | ROOT },
+);
 
 TEST_HARNESS_MAIN

@@ -230,6 +230,6 @@ TEST_F(cpus, as_often_as_asked)
 	}
 }
 
-NEEDS({ "*", TRUE_COUNTS | DISTURBS | ROOT },);
+NEEDS({ "*", PMU | DISTURBS | ROOT | TWO_CPUS, AT_MOST_16_CPUS },);
 
 TEST_HARNESS_MAIN

@@ -398,6 +398,6 @@ TEST_F(kernel_sums, gives_up_privileges)
 	EXPECT_EQ(0, child_status(late.pid));
 }
 
-NEEDS({ "*", TRUE_COUNTS | DISTURBS | ROOT },);
+NEEDS({ "*", PMU | DISTURBS | ROOT },);
 
 TEST_HARNESS_MAIN

@@ -557,6 +557,15 @@ TEST_F(overflow_ring_life, not_inherited)
 	EXPECT_EQ(0, child_status(pid));
 }
 
-NEEDS({ "*", TRUE_COUNTS | DISTURBS | ROOT },);
+NEEDS(
+	{ "overflow_ring_life.locked_memory*", PMU | DISTURBS | ROOT },
+	{ "overflow_ring_life.mmap_arguments", PMU | DISTURBS | ROOT },
+	{ "overflow_ring_life.no_period", PMU | DISTURBS | ROOT },
+	{ "overflow_ring_life.not_inherited", PMU | DISTURBS | ROOT },
+	{ "overflow_ring_life.other_address_spaces", PMU | DISTURBS | ROOT },
+	{ "overflow_ring_life.pinned_*", PMU | DISTURBS | ROOT },
+	{ "overflow_ring_life.revoked", PMU | DISTURBS | ROOT },
+	{ "*", TRUE_COUNTS | DISTURBS | ROOT },
+);
 
 TEST_HARNESS_MAIN

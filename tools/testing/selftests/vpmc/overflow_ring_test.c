@@ -513,6 +513,12 @@ TEST(numbers_wrap)
 			  (void *)vpmc_ring_record(&r.ring, i));
 }
 
-NEEDS({ "*", TRUE_COUNTS | DISTURBS | ROOT },);
+NEEDS(
+	{ "global.numbers_wrap", PMU | DISTURBS | ROOT },
+	{ "overflow_ring.header", PMU | DISTURBS | ROOT },
+	{ "overflow_ring.no_kernel_address", PMU | DISTURBS | ROOT },
+	{ "overflow_ring.poll", PMU | DISTURBS | ROOT },
+	{ "*", TRUE_COUNTS | DISTURBS | ROOT },
+);
 
 TEST_HARNESS_MAIN

@@ -500,6 +500,13 @@ TEST_F(overflow_signal, exec_while_it_stands)
 	EXPECT_EQ(read[0].sum[1] + want.branches, read[1].sum[1]);
 }
 
-NEEDS({ "*", TRUE_COUNTS | DISTURBS | ROOT },);
+NEEDS(
+	{ "overflow_signal.default_action", PMU | DISTURBS | ROOT },
+	{ "overflow_signal.nested", PMU | DISTURBS | ROOT },
+	{ "overflow_signal.no_kernel_address", PMU | DISTURBS | ROOT },
+	{ "overflow_signal.owner_alone", PMU | DISTURBS | ROOT },
+	{ "overflow_signal.unlinked_in_a_system_call", PMU | DISTURBS | ROOT },
+	{ "*", TRUE_COUNTS | DISTURBS | ROOT },
+);
 
 TEST_HARNESS_MAIN

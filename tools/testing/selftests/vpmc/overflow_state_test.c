@@ -497,6 +497,12 @@ TEST_F(overflow_state, no_period)
 	refused(_metadata, &self->set, &control, 2, VPMC_REASON_NO_PERIOD);
 }
 
-NEEDS({ "*", TRUE_COUNTS | DISTURBS | ROOT },);
+NEEDS(
+	{ "overflow_state.no_period", PMU | DISTURBS | ROOT },
+	{ "overflow_state.poll*", PMU | DISTURBS | ROOT },
+	{ "overflow_state.resume_before_control", PMU | DISTURBS | ROOT },
+	{ "overflow_state.signals", PMU | DISTURBS | ROOT },
+	{ "*", TRUE_COUNTS | DISTURBS | ROOT },
+);
 
 TEST_HARNESS_MAIN

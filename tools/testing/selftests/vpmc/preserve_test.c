@@ -247,6 +247,10 @@ NEEDS(
 	/* It is switched meanwhile. */
 	{ "preserve.control_each_by_itself", EXACT },
 	{ "preserve.control_after_revocation", TRUE_COUNTS | DISTURBS | ROOT },
+	{ "preserve.clear_bad_mask", PMU },
+	{ "preserve.clear_of_running", PMU },
+	{ "preserve.control_of_fewer_and_more", PMU },
+	{ "preserve.refused_control", PMU },
 	{ "*", TRUE_COUNTS },
 );
 

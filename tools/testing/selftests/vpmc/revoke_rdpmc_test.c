@@ -171,6 +171,6 @@ TEST_F(revoke, rdpmc_without_the_page)
 	EXPECT_EQ(1000 + SIGSEGV, child_status(pid));
 }
 
-NEEDS({ "*", TRUE_COUNTS | DISTURBS | ROOT },);
+NEEDS({ "*", PMU | DISTURBS | ROOT },);
 
 TEST_HARNESS_MAIN

@@ -502,6 +502,10 @@ TEST_F(revoke, unprivileged)
 NEEDS(
 	{ "revoke.bad_values", PMU | OR_EMPTY | DISTURBS | ROOT },
 	{ "revoke.unprivileged", PMU | OR_EMPTY | DISTURBS | ROOT },
+	{ "revoke.asleep", PMU | DISTURBS | ROOT },
+	{ "revoke.descriptor", PMU | DISTURBS | ROOT },
+	{ "revoke.nobody", PMU | DISTURBS | ROOT },
+	{ "revoke.poll", PMU | DISTURBS | ROOT },
 	{ "*", TRUE_COUNTS | DISTURBS | ROOT },
 );
 

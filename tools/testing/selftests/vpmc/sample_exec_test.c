@@ -163,6 +163,9 @@ TEST(not_permitted)
 	EXPECT_EQ(0, target_end(&t));
 }
 
-NEEDS({ "*", TRUE_COUNTS | DISTURBS | ROOT },);
+NEEDS(
+	{ "global.not_permitted", PMU | DISTURBS | ROOT },
+	{ "*", TRUE_COUNTS | DISTURBS | ROOT },
+);
 
 TEST_HARNESS_MAIN

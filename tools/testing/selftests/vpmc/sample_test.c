@@ -476,6 +476,14 @@ TEST_F(sample, disturbed)
 	EXPECT_LT(3, moved);
 }
 
-NEEDS({ "*", TRUE_COUNTS | DISTURBS | ROOT },);
+NEEDS(
+	{ "global.kernel_counts", PMU | DISTURBS | ROOT },
+	{ "sample.heir_reads_nothing", PMU | DISTURBS | ROOT },
+	{ "sample.is_charged", PMU | DISTURBS | ROOT },
+	{ "sample.orphan", PMU | DISTURBS | ROOT },
+	{ "sample.poll", PMU | DISTURBS | ROOT },
+	{ "sample.that_moves", PMU | DISTURBS | ROOT | TWO_CPUS },
+	{ "*", TRUE_COUNTS | DISTURBS | ROOT },
+);
 
 TEST_HARNESS_MAIN

@@ -151,6 +151,6 @@ TEST_F(uring, preadv2)
 	EXPECT_EQ(0, memcmp(self->text, self->got, self->n));
 }
 
-NEEDS({ "*", TRUE_COUNTS | OR_EMPTY },);
+NEEDS({ "*", PMU | OR_EMPTY },);
 
 TEST_HARNESS_MAIN

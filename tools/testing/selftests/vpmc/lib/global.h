@@ -23,6 +23,14 @@ static inline int nr_cpus(void)
 	return sysconf(_SC_NPROCESSORS_CONF);
 }
 
+static inline bool has_few_cpus(void)
+{
+	return nr_cpus() <= GLOBAL_CPUS;
+}
+
+/* For the lines of NEEDS() of tests that look at all CPUs. */
+#define AT_MOST_16_CPUS	"at most 16 CPUs", NULL, has_few_cpus
+
 /* Returns a descriptor or -errno. */
 static inline int global_open(void)
 {
