@@ -171,6 +171,9 @@ TEST_F(revoke, rdpmc_without_the_page)
 	EXPECT_EQ(1000 + SIGSEGV, child_status(pid));
 }
 
-NEEDS({ "*", PMU | DISTURBS | ROOT },);
+NEEDS(
+	{ "revoke.in_the_read_loop", PMU | DISTURBS | ROOT | TWO_CPUS },
+	{ "*", PMU | DISTURBS | ROOT },
+);
 
 TEST_HARNESS_MAIN

@@ -502,7 +502,7 @@ TEST_F(revoke, unprivileged)
 NEEDS(
 	{ "revoke.bad_values", PMU | OR_EMPTY | DISTURBS | ROOT },
 	{ "revoke.unprivileged", PMU | OR_EMPTY | DISTURBS | ROOT },
-	{ "revoke.asleep", PMU | DISTURBS | ROOT },
+	{ "revoke.asleep", PMU | DISTURBS | ROOT | TWO_CPUS },
 	{ "revoke.descriptor", PMU | DISTURBS | ROOT },
 	{ "revoke.nobody", PMU | DISTURBS | ROOT },
 	{ "revoke.poll", PMU | DISTURBS | ROOT },

@@ -164,7 +164,7 @@ TEST(not_permitted)
 }
 
 NEEDS(
-	{ "global.not_permitted", PMU | DISTURBS | ROOT },
+	{ "global.not_permitted", PMU | DISTURBS | ROOT | TWO_CPUS },
 	{ "*", TRUE_COUNTS | DISTURBS | ROOT },
 );
 

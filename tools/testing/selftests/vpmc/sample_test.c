@@ -479,7 +479,7 @@ TEST_F(sample, disturbed)
 NEEDS(
 	{ "global.kernel_counts", PMU | DISTURBS | ROOT },
 	{ "sample.heir_reads_nothing", PMU | DISTURBS | ROOT },
-	{ "sample.is_charged", PMU | DISTURBS | ROOT },
+	{ "sample.is_charged", PMU | DISTURBS | ROOT | TWO_CPUS },
 	{ "sample.orphan", PMU | DISTURBS | ROOT },
 	{ "sample.poll", PMU | DISTURBS | ROOT },
 	{ "sample.that_moves", PMU | DISTURBS | ROOT | TWO_CPUS },
