@@ -15,6 +15,7 @@ class Monitor(threading.Thread):
         self.machine = machine
         self.wakes = wakes
         self.refused = False        # the guest suspended more often than allowed
+        self.stopped = False        # QEMU could not go on, such as after an error of KVM
         self.instructions = 0       # as of the last answer
         self.waiting = True         # for an answer
         self.connection, far = socket.socketpair()
@@ -47,6 +48,9 @@ class Monitor(threading.Thread):
             self._execute("qmp_capabilities")
         elif message.get("event") == "SUSPEND":
             self._suspended()
+        elif message.get("event") == "STOP":
+            self.stopped = True
+            self.machine.kill()
         elif "return" in message:
             self.instructions = message["return"].get("icount", self.instructions)
             self.waiting = False
