@@ -50,16 +50,19 @@ class Options:
             self._set(name, value, seen)
         if not args:
             raise Refused("no COMMAND given (--help)")
+        self.plain = self.plain or self.kvm
+        self.command = args
+
+    def choose_cpu(self, kernel, says):
+        """Decides whether the kernel runs by KVM, and which CPU model it gets."""
         if self.kvm:
-            self.plain = True
-            why = kvm.problem(self.value["--cpu"] or KVM_CPU)
+            why = kvm.problem(self.value["--cpu"] or KVM_CPU, kernel, says)
             self.kvm = not why
             if why:
-                print(f"vm: {why}; this is what --plain does", file=sys.stderr)
+                says(why + "; this is what --plain does")
         if self.value["--cpu"] is None:
             self.value["--cpu"] = KVM_CPU if self.kvm else \
                 "Skylake-Client" if self.plain else "Skylake-Client,pmu=on"
-        self.command = args
 
     def _set(self, name, value, seen):
         if name == "--add":

@@ -67,11 +67,14 @@ FIXTURE_TEARDOWN(count)
 
 TEST_F(count, alone)
 {
-	uint64_t n;
+	/* A shorter count is less than its tolerance. */
+	uint64_t n = counts_are_exact() ? 1 : 1000;
 
-	ASSERT_EQ(0, set_measure(&self->set, code_nothing, 0, 0));
-	EXPECT_EQ(0, wrong_after(&self->set, CODE_NOTHING));
-	for (n = 1; n <= 10000000; n *= 10) {
+	if (counts_are_exact()) {
+		ASSERT_EQ(0, set_measure(&self->set, code_nothing, 0, 0));
+		EXPECT_EQ(0, wrong_after(&self->set, CODE_NOTHING));
+	}
+	for (; n <= 10000000; n *= 10) {
 		ASSERT_EQ(0, set_clear(&self->set));
 		ASSERT_EQ(0, set_measure(&self->set, code_loop, n, 0));
 		EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(n)));
@@ -107,8 +110,8 @@ TEST_F(count, sleeps)
 {
 	const struct timespec ts = short_sleep(50000);
 
-	ASSERT_EQ(0, set_measure(&self->set, code_sleep, (long)&ts, 100));
-	EXPECT_EQ(0, wrong_after(&self->set, CODE_SLEEP(100)));
+	ASSERT_EQ(0, set_measure(&self->set, code_sleep_loop, (long)&ts, 100));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_SLEEP_LOOP(100)));
 	EXPECT_LE(test_often(100), page_switches(&self->set));
 }
 
@@ -151,8 +154,8 @@ TEST_F(count, sleeps_while_others_run)
 	ASSERT_LT(0, pid);
 	ASSERT_EQ(0, munmap(self->set.page, PAGE));
 	self->set.page = MAP_FAILED;
-	ASSERT_EQ(0, set_measure(&self->set, code_sleep, (long)&ts, 50));
-	EXPECT_EQ(0, wrong_after(&self->set, CODE_SLEEP(50)));
+	ASSERT_EQ(0, set_measure(&self->set, code_sleep_loop, (long)&ts, 50));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_SLEEP_LOOP(50)));
 	EXPECT_EQ(0, stop_disturber(pid));
 }
 
@@ -327,7 +330,7 @@ static int check_exec(const struct set *set, const struct choice *choice,
 	return wrong_sums_within(set, &read,
 				 code_add(CODE_EXEC_IMAGE,
 					  code_add(CODE_MEASURE_HEAD, CODE_EXEC)),
-				 tolerated(all_disturbances() - before, 2));
+				 tolerated(all_disturbances() - before, 2), 1);
 }
 
 TEST_F(count, exec)

@@ -156,11 +156,11 @@ TEST_F(family, born_after_clear)
 	if (!pid) {
 		struct set set;
 
-		_exit(heir_open(&set) || set_measure(&set, code_loop, 100, 0));
+		_exit(heir_open(&set) || set_measure(&set, code_loop, 1000, 0));
 	}
 	ASSERT_EQ(0, child_status(pid));
 	EXPECT_EQ(0, family_wrong(self->root.fd, FINISHED, 0, 1,
-				  code_add(CODE_MEASURE, CODE_LOOP(100))));
+				  code_add(CODE_MEASURE, CODE_LOOP(1000))));
 }
 
 /* Of those that have ended as well. */
@@ -173,11 +173,11 @@ TEST_F(family, clear_of_finished)
 	if (!pid) {
 		struct set set;
 
-		_exit(heir_open(&set) || set_measure(&set, code_loop, 100, 0));
+		_exit(heir_open(&set) || set_measure(&set, code_loop, 1000, 0));
 	}
 	ASSERT_EQ(0, child_status(pid));
 	EXPECT_EQ(0, family_wrong(fd, FINISHED, 0, 1,
-				  code_add(CODE_MEASURE, CODE_LOOP(100))));
+				  code_add(CODE_MEASURE, CODE_LOOP(1000))));
 	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_CLEAR_ALL, 0));
 	ASSERT_EQ(0, family_read(fd, FINISHED, &read));
 	EXPECT_EQ(0, read.finished + read.sum[0] + read.sum[1] + read.ticks);

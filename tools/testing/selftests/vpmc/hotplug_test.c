@@ -35,6 +35,7 @@ FIXTURE_SETUP(hotplug)
 	self->turns = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
 			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, self->turns);
+	count_all_interrupts();
 	ASSERT_EQ(0, wait_for_fine_timers());
 	self->set.fd = -1;
 }
@@ -103,7 +104,7 @@ TEST_F(hotplug, taken_while_away)
 	ASSERT_EQ(0, set_online("1"));
 	for (i = 0; i < 4; i++) {
 		ASSERT_EQ(0, pin(!(i & 1)));
-		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+		ASSERT_EQ(0, set_clear(&self->set));
 		ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
 		EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
 	}

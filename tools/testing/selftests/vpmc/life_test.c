@@ -106,9 +106,9 @@ TEST(clear)
 
 	ASSERT_EQ(0, set_open(&set, two));
 	for (i = 0; i < 10; i++) {
-		ASSERT_EQ(0, set_measure(&set, code_loop, 100, 0));
-		EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(100)));
-		ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_CLEAR, 0));
+		ASSERT_EQ(0, set_measure(&set, code_loop, 1000, 0));
+		EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(1000)));
+		ASSERT_EQ(0, set_clear(&set));
 		ASSERT_EQ(0, vpmc_read(set.fd, &read));
 		EXPECT_EQ(0, wrong_sums(&set, &read, CODE_COUNT(0, 0)));
 		EXPECT_EQ(0, read.ticks);
@@ -118,8 +118,8 @@ TEST(clear)
 	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_START, 0));
 	code_loop(1000000, 0);
 	ASSERT_EQ(0, set_measure_by(&set, VPMC_IOC_CLEAR, VPMC_IOC_STOP,
-				    code_loop, 100, 0));
-	EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(100)));
+				    code_loop, 1000, 0));
+	EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(1000)));
 }
 
 /* Every change of a thread's page changes its generation. */
@@ -249,8 +249,8 @@ TEST(reprogrammed)
 
 	ASSERT_EQ(0, set_open(&set, two));
 	for (i = 0; i < 20; i++) {
-		ASSERT_EQ(0, set_measure(&set, code_loop, 100 + i, 0));
-		EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(100 + i)));
+		ASSERT_EQ(0, set_measure(&set, code_loop, 1000 + i, 0));
+		EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(1000 + i)));
 		ASSERT_EQ(0, set_program(&set, i & 1 ? two : other));
 		EXPECT_EQ(set.control.nr_counters, set.page->nr_counters);
 	}
@@ -258,8 +258,8 @@ TEST(reprogrammed)
 	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_START, 0));
 	ASSERT_EQ(0, set_program(&set, other));
 	EXPECT_EQ(VPMC_STATE_STOPPED, set.page->state);
-	ASSERT_EQ(0, set_measure(&set, code_loop, 5, 0));
-	EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(5)));
+	ASSERT_EQ(0, set_measure(&set, code_loop, 555, 0));
+	EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(555)));
 }
 
 /* Exit of a thread whose counters run: the sums have what it executed. */
@@ -361,8 +361,8 @@ static int short_life(void)
 
 	if (err)
 		return err;
-	err = set_measure(&set, code_loop, 3, 0) ?:
-	      wrong_after(&set, CODE_LOOP(3));
+	err = set_measure(&set, code_loop, 333, 0) ?:
+	      wrong_after(&set, CODE_LOOP(333));
 	munmap(set.page, PAGE);
 	close(set.fd);
 	return err;

@@ -161,6 +161,20 @@ TEST(tolerance)
 	set_close(&set);
 }
 
+/* A count that cannot be told from a wrong one is doubted; a wrong one does not fit. */
+TEST(wide_interval)
+{
+	EXPECT_FALSE(count_fits(99, 100, 30, 31));
+	EXPECT_FALSE(count_fits(131, 100, 30, 30));
+	EXPECT_TRUE(count_fits(130, 100, 30, 31));
+	EXPECT_EQ(0, doubt->width);
+	EXPECT_TRUE(count_fits(100, 100, 30, 30));
+	EXPECT_EQ(30, doubt->width);
+	EXPECT_EQ(30, doubt->piece);
+	/* This test knows what it counts. */
+	say_doubt(0, 0);
+}
+
 /* How late the set stands after the end of its period, or an error. */
 static int64_t late_by(struct set *set, uint64_t period)
 {
@@ -206,6 +220,7 @@ TEST(skid)
 NEEDS(
 	{ "global.facts", VPMC },
 	{ "global.rdtsc", NOTHING },
+	{ "global.wide_interval", NOTHING },
 	{ "*", COUNTER },
 );
 

@@ -173,7 +173,7 @@ TEST_F(map, back_after_madvise)
 	EXPECT_NE(before.generation, page->generation);
 	EXPECT_TRUE(count_fits(page->slot[0].base, 2 * truth,
 			       tolerated(self->set.disturbances,
-					 self->set.starts)));
+					 self->set.starts), truth));
 }
 
 /*

@@ -33,7 +33,7 @@ FIXTURE(size)
 FIXTURE_SETUP(size)
 {
 	ASSERT_EQ(0, set_open(&self->set, two));
-	ASSERT_EQ(0, set_measure(&self->set, code_loop, 100, 0));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
 	self->read_only = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, self->read_only);
@@ -133,7 +133,7 @@ TEST_F(size, read)
 
 	ASSERT_EQ(0, vpmc_read(fd, &all));
 	EXPECT_EQ(sizeof(all), all.size);
-	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(100)));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
 	for (size = enough; size <= READ_1; size++) {
 		ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_READ,
 					sized(self, size, size)));
@@ -184,7 +184,7 @@ TEST_F(size, control)
 		ASSERT_EQ(-EINVAL, control_sized(self, size, size));
 	size = sizeof(struct vpmc_control) + 64;
 	EXPECT_EQ(-E2BIG, control_sized(self, size, size - 1));
-	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(100)));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
 	for (size = enough; size <= CONTROL_1; size += 7) {
 		ASSERT_EQ(0, control_sized(self, size, size));
 		ASSERT_TRUE(untouched(self->buf, size));
@@ -192,8 +192,8 @@ TEST_F(size, control)
 	ASSERT_EQ(0, control_sized(self, CONTROL_1, CONTROL_1));
 	size = sizeof(struct vpmc_control) + 64;
 	ASSERT_EQ(0, control_sized(self, size, size));
-	ASSERT_EQ(0, set_measure(&self->set, code_loop, 7, 0));
-	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(7)));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 777, 0));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(777)));
 }
 
 TEST_F(size, read_control)
@@ -238,7 +238,7 @@ TEST_F(size, control_cannot_tell)
 	ASSERT_EQ(0, mprotect(self->read_only, PAGE, PROT_READ));
 	EXPECT_EQ(-EFAULT, vpmc_ioctl(self->set.fd, VPMC_IOC_CONTROL,
 				      self->read_only));
-	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(100)));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
 	EXPECT_EQ(VPMC_STATE_STOPPED, self->set.page->state);
 }
 

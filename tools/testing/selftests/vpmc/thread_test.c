@@ -174,16 +174,16 @@ FIXTURE_SETUP(workers)
 	shared->in_turn = variant->in_turn;
 	shared->yield = variant->yield;
 	shared->others = variant->others;
+	/* Each piece has more than what all switches may add. */
 	if (variant->yield) {
 		shared->body = code_yield;
-		/* Each piece has more than what all switches may add. */
 		shared->a = 400;
 		shared->b = counts_are_exact() ? 1000 : 10000;
 		shared->count = CODE_YIELD(400, shared->b);
 	} else {
 		shared->body = code_loop;
-		shared->a = 10000000;
-		shared->count = CODE_LOOP(10000000);
+		shared->a = counts_are_exact() ? 10000000 : 4000000;
+		shared->count = CODE_LOOP(shared->a);
 	}
 	for (i = 0; i < 2 && !variant->yield; i++) {
 		self->preempter[i] = start_preempter(i, 50000);

@@ -113,10 +113,16 @@ FUNC(code_long_loop):
 	jnz	1b
 	ret
 
-/* long code_touch(char *p, long pages): writes to the first byte of each */
+/*
+ * long code_touch(char *p, long pages): writes to the first byte of each. A loop
+ * follows. It is longer than the tolerance of a fault.
+ */
 FUNC(code_touch):
 1:	movb	$1, (%rdi)
 	add	$4096, %rdi
+	mov	$10, %ecx
+2:	dec	%ecx
+	jnz	2b
 	dec	%rsi
 	jnz	1b
 	xor	%eax, %eax
@@ -171,6 +177,23 @@ FUNC(code_sleep):
 	xor	%esi, %esi
 	mov	$__NR_nanosleep, %eax
 	syscall
+	next_turn
+
+/*
+ * long code_sleep_loop(const struct timespec *ts, long n): code_sleep() with a loop
+ * after each sleep. It is longer than the tolerance of 100 sleeps.
+ */
+FUNC(code_sleep_loop):
+	mov	%rdi, %r8
+	mov	%rsi, %r9
+	xor	%r10d, %r10d
+1:	mov	%r8, %rdi
+	xor	%esi, %esi
+	mov	$__NR_nanosleep, %eax
+	syscall
+	mov	$10000, %ecx
+2:	dec	%ecx
+	jnz	2b
 	next_turn
 
 /*
@@ -234,9 +257,15 @@ code_overflow_resumed:
 	mov	$__NR_rt_sigreturn, %eax
 	syscall				/* 20 */
 
-/* long code_fork(long n): the child does a loop and ends, the parent waits */
+/*
+ * long code_fork(long n): the child does a loop and ends, the parent waits. The parent
+ * does a loop before that and after it.
+ */
 FUNC(code_fork):
 	mov	%rdi, %r8
+	mov	$1000, %ecx
+1:	dec	%ecx
+	jnz	1b
 	mov	$__NR_fork, %eax
 	syscall
 	mov	%rax, %r9
@@ -249,6 +278,9 @@ FUNC(code_fork):
 	mov	$__NR_wait4, %eax
 	syscall
 	sub	%r9, %rax
+	mov	$1000, %ecx
+2:	dec	%ecx
+	jnz	2b
 	ret
 1:	dec	%r8
 	jnz	1b

@@ -58,6 +58,7 @@ long code_syscalls(long n, long unused);
 long code_yield(long n, long turns);
 long code_migrate(long masks, long n);
 long code_sleep(long ts, long n);
+long code_sleep_loop(long ts, long n);
 long code_signals(long set, long n);
 long code_fork(long n, long unused);
 long code_clone(long flags, long n);
@@ -109,12 +110,13 @@ long code_armed(long armed, long unused);
 #define CODE_NOTHING		CODE_COUNT(2, 1)
 #define CODE_LOOP(n)		CODE_COUNT(2 * (n) + 2, (n) + 1)
 #define CODE_LONG_LOOP(n)	CODE_COUNT(16 * (n) + 2, (n) + 1)
-#define CODE_TOUCH(n)		CODE_COUNT(4 * (n) + 2, (n) + 1)
+#define CODE_TOUCH(n)		CODE_COUNT(25 * (n) + 2, 11 * (n) + 1)
 #define CODE_SYSCALLS(n)	CODE_COUNT(4 * (n) + 2, (n) + 1)
 #define CODE_YIELD(n, turns)	CODE_COUNT((2 * (turns) + 5) * (n) + 1, \
 					   ((turns) + 1) * (n) + 1)
 #define CODE_MIGRATE(n)		CODE_COUNT(2010 * (n) + 5, 1001 * (n) + 1)
 #define CODE_SLEEP(n)		CODE_COUNT(7 * (n) + 5, (n) + 1)
+#define CODE_SLEEP_LOOP(n)	CODE_COUNT(20008 * (n) + 5, 10001 * (n) + 1)
 #define CODE_SIGNALS(n)		CODE_COUNT(2 * (n) + 15, (n) + 1)
 #define CODE_ONE_SIGNAL		CODE_COUNT(4, 1)
 /*
@@ -123,7 +125,7 @@ long code_armed(long armed, long unused);
  */
 #define CODE_OVERFLOW		CODE_COUNT(20, 0)
 #define CODE_OVERFLOW_RESUMED	CODE_COUNT(4, 0)
-#define CODE_FORK		CODE_COUNT(14, 2)
+#define CODE_FORK		CODE_COUNT(4016, 2002)
 /* For the parent, for the child, and for the parent up to the system call. */
 #define CODE_CLONE		CODE_COUNT(9, 2)
 #define CODE_CLONE_CHILD(n)	CODE_COUNT(2 * (n) + 6, (n) + 1)

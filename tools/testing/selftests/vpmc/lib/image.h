@@ -143,14 +143,16 @@ static inline void image_expect(struct __test_metadata *_metadata,
 	struct code_count before = code_add(CODE_MEASURE_HEAD, CODE_EXEC);
 	struct code_count all = code_add(before, CODE_EXEC_IMAGE);
 	struct code_count want = counted_here(unlinked ? before : all);
+	struct code_count piece = counted_here(CODE_EXEC_IMAGE);
 	const struct vpmc_read *read = &image->read;
 
 	ASSERT_EQ(counters_here(2), read->nr_counters);
-	EXPECT_TRUE(fits_since(read->sum[0], want.insns, 1)) {
+	EXPECT_TRUE(piece_fits_since(read->sum[0], want.insns, 1, piece.insns)) {
 		TH_LOG("%llu, not %llu", (unsigned long long)read->sum[0],
 		       (unsigned long long)want.insns);
 	}
-	EXPECT_TRUE(fits_since(read->sum[1], want.branches, 1)) {
+	EXPECT_TRUE(piece_fits_since(read->sum[1], want.branches, 1,
+				     piece.branches)) {
 		TH_LOG("%llu, not %llu", (unsigned long long)read->sum[1],
 		       (unsigned long long)want.branches);
 	}

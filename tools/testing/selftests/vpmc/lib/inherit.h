@@ -43,6 +43,7 @@ static inline int heir_open(struct set *set)
 		return err;
 	set->control = control;
 	set->disturbances = 0;
+	set->pieces = 0;
 	set->starts = 0;
 	set->page = vpmc_map(set->fd);
 	return set->page == MAP_FAILED ? -errno : 0;
@@ -84,6 +85,26 @@ static inline int family_wrong(int fd, unsigned int flags, unsigned int living,
 		(unsigned long long)count.branches,
 		(unsigned long long)tolerated_since(starts));
 	return 1;
+}
+
+/*
+ * The same for thousands of members. Where counts are not exact, the tolerance of all is
+ * more than the count of one, so nothing above the truth is wrong.
+ */
+static inline int large_family_wrong(int fd, unsigned int flags,
+				     unsigned int finished,
+				     struct code_count count)
+{
+	struct vpmc_read read;
+	int err;
+
+	if (counts_are_exact())
+		return family_wrong(fd, flags, 0, finished, count);
+	count = counted_here(count);
+	err = family_read(fd, flags, &read);
+	return err || read.flags != flags || read.living ||
+	       read.finished != finished || read.sum[0] < count.insns ||
+	       read.sum[1] < count.branches;
 }
 
 /* fork() with a shared table of files. */

@@ -81,16 +81,17 @@ static inline int runner_again(struct runner *runner)
 {
 	struct set *set = &runner->set;
 
-	return vpmc_ioctl(set->fd, VPMC_IOC_CLEAR, 0) ||
+	return set_clear(set) ||
 	       set_measure(set, code_loop, RUNNER_TURNS, 0) ||
 	       wrong_after(set, CODE_LOOP(RUNNER_TURNS));
 }
 
 static inline int runner_unbind(void)
 {
-	cpu_set_t all;
+	cpu_set_t all = test_cpus;
 
-	memset(&all, 0xff, sizeof(all));
+	if (!CPU_COUNT(&all))
+		memset(&all, 0xff, sizeof(all));
 	return sched_setaffinity(0, sizeof(all), &all);
 }
 

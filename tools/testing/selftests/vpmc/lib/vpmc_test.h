@@ -41,8 +41,12 @@ struct set {
 	int fd;
 	struct vpmc_page *page;
 	struct vpmc_control control;
-	/* What may have been counted too much: since CONTROL or CLEAR. */
+	/*
+	 * What may have been counted too much, and how many pieces the count has: since
+	 * CONTROL or CLEAR.
+	 */
 	uint64_t disturbances;
+	uint64_t pieces;
 	unsigned int starts;
 };
 
@@ -128,6 +132,7 @@ static inline int pin(int cpu)
 {
 	cpu_set_t mask;
 
+	count_interrupts_of(cpu);
 	CPU_ZERO(&mask);
 	CPU_SET(cpu, &mask);
 	return sched_setaffinity(0, sizeof(mask), &mask);
@@ -310,6 +315,7 @@ static inline int set_program(struct set *set, const struct choice *choice)
 {
 	control_of(&set->control, choice, VPMC_CONTROL_STOPPED);
 	set->disturbances = 0;
+	set->pieces = 0;
 	set->starts = 0;
 	return vpmc_ioctl(set->fd, VPMC_IOC_CONTROL, &set->control);
 }
@@ -317,6 +323,7 @@ static inline int set_program(struct set *set, const struct choice *choice)
 static inline int set_clear(struct set *set)
 {
 	set->disturbances = 0;
+	set->pieces = 0;
 	set->starts = 0;
 	return vpmc_ioctl(set->fd, VPMC_IOC_CLEAR, 0);
 }
@@ -351,10 +358,11 @@ static inline void set_close(struct set *set)
 static inline long set_measure_by(struct set *set, unsigned int first,
 				  unsigned int last, code_fn body, long a, long b)
 {
-	uint64_t before = disturbances();
+	uint64_t before = disturbances(), switches = own_switches();
 	long ret = code_measure(set->fd, first, last, body, a, b);
 
 	set->disturbances += disturbances() - before;
+	set->pieces += 1 + own_switches() - switches;
 	set->starts++;
 	return ret;
 }
@@ -389,7 +397,8 @@ static inline uint64_t expected(uint64_t evtsel, struct code_count count)
  */
 static inline int wrong_sums_within(const struct set *set,
 				    const struct vpmc_read *read,
-				    struct code_count count, uint64_t more)
+				    struct code_count count, uint64_t more,
+				    uint64_t pieces)
 {
 	unsigned int i;
 	int wrong = 0;
@@ -400,7 +409,8 @@ static inline int wrong_sums_within(const struct set *set,
 
 		if (counts_cycles(evtsel) ?
 		    cycles_fit(read->sum[i], want, more) :
-		    count_fits(read->sum[i], want, more))
+		    count_fits(read->sum[i], want, more,
+			       want / (pieces ?: 1)))
 			continue;
 		wrong++;
 		fprintf(stderr,
@@ -420,7 +430,8 @@ static inline int wrong_sums(const struct set *set, const struct vpmc_read *read
 			     struct code_count count)
 {
 	return wrong_sums_within(set, read, count,
-				 tolerated(set->disturbances, set->starts));
+				 tolerated(set->disturbances, set->starts),
+				 set->pieces);
 }
 
 /* READ, and compare every sum with body + what code_measure() adds. */

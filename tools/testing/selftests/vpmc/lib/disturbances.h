@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What makes a processor count too much: interrupts, page faults and switches. Tests
+ * run on two CPUs where counts are not exact, so only the interrupts of these matter.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef DISTURBANCES_H
+#define DISTURBANCES_H
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+/* The CPUs whose interrupts count. If it is empty, those of all CPUs do. */
+static cpu_set_t test_cpus;
+/* What test_cpus had counted before they were the tests' CPUs. */
+static uint64_t interrupts_before;
+
+/* Returns the number after @word at the beginning of a line of @path, or 0. */
+static inline uint64_t proc_number(const char *path, const char *word)
+{
+	FILE *file = fopen(path, "r");
+	size_t length = strlen(word);
+	uint64_t number = 0;
+	char *line = NULL;
+	size_t size = 0;
+
+	while (file && getline(&line, &size, file) > 0)
+		if (!strncmp(line, word, length)) {
+			number = strtoull(line + length, NULL, 10);
+			break;
+		}
+	free(line);
+	if (file)
+		fclose(file);
+	return number;
+}
+
+/* The sum of a line of /proc/interrupts over the columns that @wanted marks. */
+static inline uint64_t interrupts_of_line(const char *line, const bool *wanted,
+					  unsigned int columns)
+{
+	const char *p = strchr(line, ':');
+	uint64_t sum = 0, number;
+	unsigned int i;
+	char *end;
+
+	for (i = 0; p && i < columns; i++) {
+		number = strtoull(++p, &end, 10);
+		if (end == p)
+			break;
+		if (wanted[i])
+			sum += number;
+		p = end;
+	}
+	return sum;
+}
+
+/*
+ * Which columns of /proc/interrupts are of test_cpus. Offline CPUs have none. Returns
+ * how many columns there are up to the last one wanted.
+ */
+static inline unsigned int interrupt_columns(const char *line, bool *wanted)
+{
+	unsigned int i, last = 0;
+
+	for (i = 0; i < CPU_SETSIZE && (line = strstr(line, "CPU")); i++) {
+		line += 3;
+		wanted[i] = CPU_ISSET(atoi(line), &test_cpus);
+		if (wanted[i])
+			last = i + 1;
+	}
+	return last;
+}
+
+/* Interrupts of the tests' CPUs since some time. */
+static inline uint64_t interrupts_here(void)
+{
+	bool wanted[CPU_SETSIZE] = {};
+	unsigned int columns = 0;
+	uint64_t sum = 0;
+	char *line = NULL;
+	size_t size = 0;
+	FILE *file;
+
+	if (!CPU_COUNT(&test_cpus))
+		return proc_number("/proc/stat", "intr ");
+	file = fopen("/proc/interrupts", "r");
+	if (file && getline(&line, &size, file) > 0)
+		columns = interrupt_columns(line, wanted);
+	while (file && getline(&line, &size, file) > 0)
+		sum += interrupts_of_line(line, wanted, columns);
+	free(line);
+	if (file)
+		fclose(file);
+	return sum - interrupts_before;
+}
+
+/* The caller will run on @cpu, too. */
+static inline void count_interrupts_of(int cpu)
+{
+	uint64_t before;
+
+	if (!CPU_COUNT(&test_cpus) || CPU_ISSET(cpu, &test_cpus))
+		return;
+	before = interrupts_here();
+	CPU_SET(cpu, &test_cpus);
+	interrupts_before += interrupts_here() - before;
+}
+
+/*
+ * From here on the program, and what it starts, runs on two of its CPUs. If that fails,
+ * the interrupts of all CPUs count.
+ */
+static inline void stay_on_two_cpus(void)
+{
+	cpu_set_t all;
+	int cpu;
+
+	if (sched_getaffinity(0, sizeof(all), &all))
+		return;
+	for (cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&test_cpus) < 2; cpu++)
+		if (CPU_ISSET(cpu, &all))
+			CPU_SET(cpu, &test_cpus);
+	if (sched_setaffinity(0, sizeof(test_cpus), &test_cpus))
+		CPU_ZERO(&test_cpus);
+}
+
+/* An offline CPU has no column. A test that takes CPUs away counts all interrupts. */
+static inline void count_all_interrupts(void)
+{
+	CPU_ZERO(&test_cpus);
+}
+
+static inline uint64_t thread_switches(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nvcsw + usage.ru_nivcsw;
+}
+
+/* Interrupts, and faults and switches of the calling thread. */
+static inline uint64_t thread_disturbances(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return interrupts_here() + usage.ru_minflt + usage.ru_majflt +
+	       usage.ru_nvcsw + usage.ru_nivcsw;
+}
+
+/* A kernel without CONFIG_VM_EVENT_COUNTERS knows them by process. */
+static inline uint64_t faults_of_all(void)
+{
+	struct rusage mine, children;
+
+	getrusage(RUSAGE_SELF, &mine);
+	getrusage(RUSAGE_CHILDREN, &children);
+	return mine.ru_minflt + mine.ru_majflt + children.ru_minflt +
+	       children.ru_majflt;
+}
+
+/* Interrupts, and faults and switches of the whole machine. */
+static inline uint64_t machine_disturbances(void)
+{
+	return interrupts_here() + proc_number("/proc/stat", "ctxt ") +
+	       (proc_number("/proc/vmstat", "pgfault ") ?: faults_of_all());
+}
+
+#endif /* DISTURBANCES_H */
