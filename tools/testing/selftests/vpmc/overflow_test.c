@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Counters with periods: a set stops, is resumed and signals at exactly the
- * right instruction, whatever else happens.
+ * right instruction, whatever else happens. Where counts are not exact, it does so as
+ * often as its sum has periods.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -72,53 +73,110 @@ static struct code_count whole(uint64_t turns)
 	return code_add(CODE_MEASURE, CODE_LOOP(turns));
 }
 
+/* Did STOP report the last one? Then the handler is not counted. */
+static bool told_by_stop(void)
+{
+	uint64_t ip;
+
+	if (!code_overflows)
+		return false;
+	ip = code_overflow_log[code_overflows - 1].ip;
+	return ip > (uint64_t)code_measure_started && ip < (uint64_t)code_control;
+}
+
+/*
+ * What handlers did not count: a switch that notices the next overflow stops the
+ * set before the handler that has resumed it is at its end.
+ */
+static uint64_t missed_by_handlers(struct code_count each)
+{
+	uint64_t missed = 0, i;
+
+	if (each.insns != CODE_OVERFLOW_RESUMED.insns)
+		return 0;
+	for (i = 0; i < code_overflows; i++)
+		missed += overflow_rest(code_overflow_log[i].ip);
+	return missed;
+}
+
+/*
+ * Returns how many overflows are not where they should be. An interrupt that is late
+ * comes while the loop runs; the last one may come when it is over.
+ */
+static uint64_t wrong_places(bool branches, uint64_t extra, uint64_t period)
+{
+	uint64_t wrong = 0, at, ip, i;
+
+	for (i = 0; i < code_overflows; i++) {
+		const volatile struct code_overflow *log = &code_overflow_log[i];
+
+		at = overflow_at(i + 1, extra, period);
+		ip = branches ? (uint64_t)code_loop : loop_ip(at);
+		wrong += log->mask != 1 || log->code != POLL_MSG;
+		if (counts_are_exact())
+			wrong += log->ip != ip;
+		else if (i + 1 < code_overflows)
+			wrong += log->ip - (uint64_t)code_loop >= CODE_LOOP_LENGTH;
+	}
+	return wrong;
+}
+
+/*
+ * Periods that are longer than what their interrupts may add to the count, where counts
+ * are not exact.
+ */
+static uint64_t period_here(uint64_t period)
+{
+	return counts_are_exact() || period >= 100000 ? period :
+							 100000 + period % 1000;
+}
+
 /*
  * Counts @turns of the loop with one such counter and, at second place, one that
  * has no period. The number of overflows, their places and the sums must be
- * right to the instruction.
+ * right to the instruction, or within the tolerance.
  */
 static void count_overflows(struct __test_metadata *_metadata, struct set *set,
 			    const struct sampled *s, uint64_t turns,
 			    struct code_count each)
 {
+	const uint64_t period = period_here(s->period);
 	struct code_count main = whole(turns), sums;
-	uint64_t total, extra, n, i, wrong = 0;
 	bool branches = s->evtsel == EV_BRANCHES;
+	struct vpmc_read read;
+	uint64_t extra, n;
 
 	control_init(&set->control, set->control.flags);
 	set->control.signal = OVERFLOW_SIGNAL;
-	control_add_period(&set->control, s->evtsel, s->index, s->period);
+	control_add_period(&set->control, s->evtsel, s->index, period);
 	control_choose(&set->control, branches ? EV_INSNS : EV_BRANCHES, VPMC_ANY);
 	ASSERT_EQ(0, set_control(set));
+	ASSERT_EQ(0, set_clear(set));
 	ASSERT_EQ(0, take_overflows(set, OVERFLOW_SIGNAL));
 
-	total = branches ? main.branches : main.insns;
 	extra = branches ? each.branches : each.insns;
-	n = overflows_in(total, extra, s->period);
+	n = overflows_in(branches ? main.branches : main.insns, extra, period);
 	ASSERT_LT(n, CODE_OVERFLOW_LOG);
 	ASSERT_EQ(0, set_measure(set, code_loop, turns, 0));
 
-	EXPECT_EQ(n, code_overflows);
+	if (counts_are_exact())
+		EXPECT_EQ(n, code_overflows);
+	n = code_overflows;
 	EXPECT_EQ(n, page_of(set)->overflows);
 	EXPECT_EQ(0, page_of(set)->merged);
 	EXPECT_EQ(0, code_overflow_error);
 	EXPECT_EQ(VPMC_STATE_STOPPED, page_of(set)->state);
 	EXPECT_EQ(0, page_of(set)->overflowed);
-	for (i = 0; i < n; i++) {
-		const volatile struct code_overflow *log = &code_overflow_log[i];
-		uint64_t at = overflow_at(i + 1, extra, s->period);
-		uint64_t ip = branches ? (uint64_t)code_loop : loop_ip(at);
-
-		wrong += log->ip != ip || log->mask != 1 ||
-			 log->code != POLL_MSG;
-	}
-	EXPECT_EQ(0, wrong);
-	sums = code_add(main, code_times(each, n));
-	EXPECT_EQ(0, wrong_after(set, CODE_COUNT(sums.insns - CODE_MEASURE.insns,
-						 sums.branches -
-						 CODE_MEASURE.branches)));
-	EXPECT_EQ((branches ? sums.branches : sums.insns) / s->period,
-		  page_of(set)->overflows);
+	EXPECT_EQ(0, wrong_places(branches, extra, period));
+	sums = code_add(main, code_times(each, n - told_by_stop()));
+	sums.insns -= missed_by_handlers(each);
+	ASSERT_EQ(0, vpmc_read(set->fd, &read));
+	/* RESUME starts the set, too. */
+	EXPECT_EQ(0, wrong_sums_within(set, &read, sums,
+				       tolerated(set->disturbances,
+						 set->starts + n),
+				       set->pieces + n));
+	EXPECT_EQ(read.sum[0] / period, n);
 }
 
 /* Counts with one period after the other. A 0 ends the list. */
@@ -327,29 +385,6 @@ TEST_F(overflow, two_counters)
 				 CODE_COUNT(sums.insns - CODE_MEASURE.insns,
 					    sums.branches -
 					    CODE_MEASURE.branches)));
-}
-
-/* Did STOP report the last one? Then the handler is not counted. */
-static bool told_by_stop(void)
-{
-	uint64_t ip = code_overflow_log[code_overflows - 1].ip;
-
-	return ip > (uint64_t)code_measure_started && ip < (uint64_t)code_control;
-}
-
-/*
- * What handlers did not count: a switch that notices the next overflow stops the
- * set before the handler that has resumed it is at its end.
- */
-static uint64_t missed_by_handlers(struct code_count each)
-{
-	uint64_t missed = 0, i;
-
-	if (each.insns != CODE_OVERFLOW_RESUMED.insns)
-		return 0;
-	for (i = 0; i < code_overflows; i++)
-		missed += overflow_rest(code_overflow_log[i].ip);
-	return missed;
 }
 
 static uint64_t coarse_time(void)
@@ -565,6 +600,14 @@ TEST(only_the_hasty_wait)
 	set_close(&set);
 }
 
-NEEDS({ "*", TRUE_COUNTS | DISTURBS | ROOT },);
+NEEDS(
+	{ "overflow.*.fixed_counter", PMU | DISTURBS | ROOT },
+	{ "overflow.*.programmable_counter", PMU | DISTURBS | ROOT },
+	{ "overflow.*.branches", PMU | DISTURBS | ROOT },
+	{ "overflow.*.long_period", PMU | DISTURBS | ROOT },
+	{ "overflow.*.preempted*", PMU | DISTURBS | ROOT },
+	{ "overflow.*.migrated", PMU | DISTURBS | ROOT | TWO_CPUS },
+	{ "*", TRUE_COUNTS | DISTURBS | ROOT },
+);
 
 TEST_HARNESS_MAIN

@@ -395,7 +395,9 @@ TEST_F(sample, orphan)
 /* A user's memory for all its samples is limited, and comes back. */
 TEST_F(sample, is_charged)
 {
-	const struct rlimit limit = { 1 << 20, 1 << 20 };
+	/* Each possible CPU has a ring of 512 KiB. */
+	const rlim_t bytes = sysconf(_SC_NPROCESSORS_CONF) << 19;
+	const struct rlimit limit = { bytes, bytes };
 	pid_t pid = fork();
 
 	if (!pid) {
@@ -404,7 +406,6 @@ TEST_F(sample, is_charged)
 
 		if (setrlimit(RLIMIT_MEMLOCK, &limit) || become(USER))
 			_exit(1);
-		/* 2 CPUs with 512 KiB each. */
 		for (i = 0; i < 10; i++) {
 			first = open_sampled(&set, PERIOD, FAMILY, 4096);
 			if (first)

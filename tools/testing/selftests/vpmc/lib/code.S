@@ -120,7 +120,7 @@ FUNC(code_long_loop):
 FUNC(code_touch):
 1:	movb	$1, (%rdi)
 	add	$4096, %rdi
-	mov	$10, %ecx
+	mov	$100, %ecx
 2:	dec	%ecx
 	jnz	2b
 	dec	%rsi

@@ -108,9 +108,11 @@ long code_armed(long armed, long unused);
 /* Of the first instruction in the loop. */
 #define CODE_DEC_LENGTH		3
 #define CODE_NOTHING		CODE_COUNT(2, 1)
+/* In bytes */
+#define CODE_LOOP_LENGTH	8
 #define CODE_LOOP(n)		CODE_COUNT(2 * (n) + 2, (n) + 1)
 #define CODE_LONG_LOOP(n)	CODE_COUNT(16 * (n) + 2, (n) + 1)
-#define CODE_TOUCH(n)		CODE_COUNT(25 * (n) + 2, 11 * (n) + 1)
+#define CODE_TOUCH(n)		CODE_COUNT(205 * (n) + 2, 101 * (n) + 1)
 #define CODE_SYSCALLS(n)	CODE_COUNT(4 * (n) + 2, (n) + 1)
 #define CODE_YIELD(n, turns)	CODE_COUNT((2 * (turns) + 5) * (n) + 1, \
 					   ((turns) + 1) * (n) + 1)
