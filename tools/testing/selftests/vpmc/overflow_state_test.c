@@ -21,6 +21,7 @@ FIXTURE(overflow_state)
 /* One counter with a period, one without, and no signal. */
 FIXTURE_SETUP(overflow_state)
 {
+	tolerance_begin();
 	ASSERT_EQ(0, open_with_period(&self->set, PERIOD, 0));
 }
 
@@ -46,6 +47,25 @@ static long overflow_once(struct set *set, unsigned int start)
 	return err == -EFAULT ? 0 : -1;
 }
 
+/* In a test, a set starts so often at most. */
+#define STARTS	5
+
+/*
+ * Where counts are not exact, the end of a period comes late. What was counted too much
+ * ends it before as many branches.
+ */
+static bool sum_fits(uint64_t got, uint64_t truth, bool has_period)
+{
+	uint64_t more, less;
+
+	if (tolerance_none || !truth)
+		return got == truth;
+	more = tolerated_since(STARTS);
+	less = has_period ? 0 : more;
+	return count_fits(got + less, truth, less + more + TOLERANCE_SKID,
+			  truth);
+}
+
 /* The set stands, with these sums, however one reads them. */
 static void stands(struct __test_metadata *_metadata, struct set *set,
 		   uint32_t state, uint64_t insns, uint64_t branches)
@@ -57,14 +77,18 @@ static void stands(struct __test_metadata *_metadata, struct set *set,
 	EXPECT_EQ(state, page->state);
 	EXPECT_EQ(state == VPMC_STATE_OVERFLOWED, page->overflowed);
 	vpmc_read_page(set->page, count, &ticks[0]);
-	EXPECT_EQ(insns, count[0]);
-	EXPECT_EQ(branches, count[1]);
+	EXPECT_TRUE(sum_fits(count[0], insns, true))
+		TH_LOG("%llu instructions, not %llu",
+		       (unsigned long long)count[0], (unsigned long long)insns);
+	EXPECT_TRUE(sum_fits(count[1], branches, false))
+		TH_LOG("%llu branches, not %llu", (unsigned long long)count[1],
+		       (unsigned long long)branches);
 	vpmc_read_page(set->page, count, &ticks[1]);
 	EXPECT_EQ(ticks[0], ticks[1]);
 	ASSERT_EQ(0, vpmc_read(set->fd, &read));
 	EXPECT_EQ(state, read.state);
-	EXPECT_EQ(insns, read.sum[0]);
-	EXPECT_EQ(branches, read.sum[1]);
+	EXPECT_EQ(count[0], read.sum[0]);
+	EXPECT_EQ(count[1], read.sum[1]);
 	EXPECT_EQ(ticks[0], read.ticks);
 }
 
@@ -108,13 +132,13 @@ TEST_F(overflow_state, resume_after_stop)
 /* Nor does it disturb what is running. */
 TEST_F(overflow_state, resume_while_running)
 {
-	const struct code_count want = code_add(CODE_MEASURE, CODE_LOOP(10));
+	const struct code_count want = code_add(CODE_MEASURE, CODE_LOOP(1000));
 
 	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
 	EXPECT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_RESUME, 0));
 	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
 	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
-	ASSERT_EQ(0, set_measure(&self->set, code_loop, 10, 0));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
 	stands(_metadata, &self->set, VPMC_STATE_STOPPED, want.insns,
 	       want.branches);
 	EXPECT_EQ(-EINVAL, vpmc_ioctl(self->set.fd, VPMC_IOC_RESUME, (void *)1));
@@ -184,7 +208,12 @@ TEST_F(overflow_state, clear_begins_a_period)
 /* A preserved sum goes on, and its period begins anew. */
 TEST_F(overflow_state, preserved_sum)
 {
+	struct vpmc_read read;
+
 	ASSERT_EQ(0, overflow_once(&self->set, VPMC_IOC_START));
+	stands(_metadata, &self->set, VPMC_STATE_OVERFLOWED, PERIOD,
+	       branches_at(PERIOD));
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
 	self->set.control.flags |= VPMC_CONTROL_PRESERVE;
 	self->set.control.counter[0].flags = VPMC_COUNTER_PRESERVE;
 	self->set.control.counter[0].period = PERIOD + 100;
@@ -192,8 +221,8 @@ TEST_F(overflow_state, preserved_sum)
 	EXPECT_EQ(VPMC_STATE_STOPPED, page_of(&self->set)->state);
 	EXPECT_EQ(0, page_of(&self->set)->overflows);
 	ASSERT_EQ(0, overflow_once(&self->set, VPMC_IOC_START));
-	stands(_metadata, &self->set, VPMC_STATE_OVERFLOWED, 2 * PERIOD + 100,
-	       branches_at(PERIOD + 100));
+	stands(_metadata, &self->set, VPMC_STATE_OVERFLOWED,
+	       read.sum[0] + PERIOD + 100, branches_at(PERIOD + 100));
 	EXPECT_EQ(1, page_of(&self->set)->overflows);
 }
 
@@ -433,14 +462,14 @@ TEST_F(overflow_state, short_period)
 
 	/* The administrator decides. */
 	bad = self->set.control;
-	bad.counter[0].period = 11;
-	ASSERT_EQ(0, write_file(PERIOD_MIN, "12"));
+	bad.counter[0].period = 900;
+	ASSERT_EQ(0, write_file(PERIOD_MIN, "901"));
 	refused(_metadata, &self->set, &bad, 0, VPMC_REASON_PERIOD);
-	ASSERT_EQ(0, write_file(PERIOD_MIN, "11"));
+	ASSERT_EQ(0, write_file(PERIOD_MIN, "900"));
 	EXPECT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CONTROL, &bad));
 	ASSERT_EQ(0, overflow_once(&self->set, VPMC_IOC_START));
-	stands(_metadata, &self->set, VPMC_STATE_OVERFLOWED, 11,
-	       branches_at(11));
+	stands(_metadata, &self->set, VPMC_STATE_OVERFLOWED, 900,
+	       branches_at(900));
 	EXPECT_EQ(-EINVAL, write_file(PERIOD_MIN, "0"));
 	snprintf(text, sizeof(text), "%d", min);
 	ASSERT_EQ(0, write_file(PERIOD_MIN, text));
@@ -498,11 +527,9 @@ TEST_F(overflow_state, no_period)
 }
 
 NEEDS(
-	{ "overflow_state.no_period", PMU | DISTURBS | ROOT },
-	{ "overflow_state.poll*", PMU | DISTURBS | ROOT },
-	{ "overflow_state.resume_before_control", PMU | DISTURBS | ROOT },
-	{ "overflow_state.signals", PMU | DISTURBS | ROOT },
-	{ "*", TRUE_COUNTS | DISTURBS | ROOT },
+	/* A count that is one too high ends the period. */
+	{ "overflow_state.exactly_the_period", TRUE_COUNTS | DISTURBS | ROOT },
+	{ "*", PMU | DISTURBS | ROOT },
 );
 
 TEST_HARNESS_MAIN
