@@ -20,6 +20,7 @@ FIXTURE(overflow_signal)
 
 FIXTURE_SETUP(overflow_signal)
 {
+	tolerance_begin();
 	ASSERT_EQ(0, open_with_period(&self->set, PERIOD, SIGIO));
 }
 
@@ -87,17 +88,14 @@ static int block(int how, int sig)
 
 static void is_right(struct __test_metadata *_metadata, int sig)
 {
-	const uint64_t branches = CODE_MEASURE_HEAD.branches +
-				  (PERIOD - CODE_MEASURE_HEAD.insns) / 2;
-
 	EXPECT_EQ(1, seen.taken);
 	EXPECT_EQ(sig, seen.info.si_signo);
 	EXPECT_EQ(POLL_MSG, seen.info.si_code);
 	EXPECT_EQ(0, seen.info.si_errno);
 	EXPECT_EQ(1, seen.info.si_fd);
-	EXPECT_EQ(loop_ip(PERIOD), seen.info.si_band);
-	EXPECT_EQ(PERIOD, seen.count[0]);
-	EXPECT_EQ(branches, seen.count[1]);
+	EXPECT_TRUE(at_loop_ip(seen.info.si_band, PERIOD));
+	EXPECT_TRUE(overflow_fits(seen.count[0], PERIOD, true));
+	EXPECT_TRUE(overflow_fits(seen.count[1], branches_at(PERIOD), false));
 }
 
 /* The signal comes at the address that it has, and the sums can be read. */
@@ -159,6 +157,8 @@ TEST_F(overflow_signal, blocked)
  */
 TEST_F(overflow_signal, blocked_and_rearmed)
 {
+	struct vpmc_read read;
+
 	self->set.control.flags |= VPMC_CONTROL_REARM;
 	ASSERT_EQ(0, set_control(&self->set));
 	ASSERT_EQ(0, handle(&self->set, SIGIO, 0));
@@ -166,18 +166,19 @@ TEST_F(overflow_signal, blocked_and_rearmed)
 	ASSERT_EQ(0, set_measure(&self->set, code_loop, TURNS, 0));
 	ASSERT_EQ(0, block(SIG_UNBLOCK, SIGIO));
 	EXPECT_EQ(1, seen.taken);
-	EXPECT_EQ(loop_ip(PERIOD), seen.info.si_band);
+	EXPECT_TRUE(at_loop_ip(seen.info.si_band, PERIOD));
 	EXPECT_EQ(VPMC_STATE_STOPPED, seen.state);
 	EXPECT_EQ(0, seen.overflowed);
-	EXPECT_EQ(code_add(CODE_MEASURE, CODE_LOOP(TURNS)).insns / PERIOD,
-		  self->set.page->overflows);
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+	EXPECT_EQ(read.sum[0] / PERIOD, self->set.page->overflows);
 	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(TURNS)));
 }
 
 /* Real-time signals are queued, each with its own address. */
 TEST_F(overflow_signal, blocked_real_time_signals)
 {
-	uint64_t n = code_add(CODE_MEASURE, CODE_LOOP(TURNS)).insns / PERIOD, i;
+	struct vpmc_read read;
+	uint64_t n, i;
 
 	self->set.control.flags |= VPMC_CONTROL_REARM;
 	self->set.control.signal = SIGRTMIN;
@@ -187,10 +188,16 @@ TEST_F(overflow_signal, blocked_real_time_signals)
 	ASSERT_EQ(0, set_measure(&self->set, code_loop, TURNS, 0));
 	EXPECT_EQ(0, code_overflows);
 	ASSERT_EQ(0, block(SIG_UNBLOCK, SIGRTMIN));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(TURNS)));
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+	n = read.sum[0] / PERIOD;
 	ASSERT_EQ(n, code_overflows);
+	/* One more may come after the loop, if too much is counted. */
+	n = measured(TURNS).insns / PERIOD;
 	for (i = 0; i < n; i++)
-		EXPECT_EQ(loop_ip((i + 1) * PERIOD), code_overflow_log[i].ip);
-	EXPECT_EQ(n, self->set.page->overflows);
+		EXPECT_TRUE(at_loop_ip(code_overflow_log[i].ip,
+				       (i + 1) * PERIOD));
+	EXPECT_EQ(code_overflows, self->set.page->overflows);
 }
 
 /* A handler that is interrupted by the next one. */
@@ -309,7 +316,7 @@ TEST_F(overflow_signal, after_close)
 	EXPECT_EQ(1, seen.info.si_fd);
 	self->set.fd = vpmc_open();
 	EXPECT_EQ(VPMC_STATE_OVERFLOWED, self->set.page->state);
-	EXPECT_EQ(PERIOD, self->set.page->slot[0].base);
+	EXPECT_TRUE(overflow_fits(self->set.page->slot[0].base, PERIOD, true));
 }
 
 /* The signal behaves like any other one. */
@@ -415,7 +422,7 @@ TEST_F(overflow_signal, full_queue)
 	EXPECT_EQ(1, seen.taken);
 	EXPECT_EQ(SI_USER, seen.info.si_code);
 	EXPECT_EQ(1, seen.overflowed);
-	EXPECT_EQ(PERIOD, seen.count[0]);
+	EXPECT_TRUE(overflow_fits(seen.count[0], PERIOD, true));
 }
 
 static size_t read_whole(int fd, void *to, size_t size)
@@ -474,8 +481,8 @@ TEST_F(overflow_signal, exec)
 	close(pipe_fd[0]);
 	EXPECT_EQ(0, child_status(pid));
 	EXPECT_EQ(VPMC_STATE_STOPPED, read.state);
-	EXPECT_EQ(want.insns, read.sum[0]);
-	EXPECT_EQ(want.branches, read.sum[1]);
+	EXPECT_TRUE(fits_since(read.sum[0], want.insns, 1));
+	EXPECT_TRUE(fits_since(read.sum[1], want.branches, 1));
 }
 
 /* A set that an overflow has stopped goes on with the new program. */
@@ -496,17 +503,10 @@ TEST_F(overflow_signal, exec_while_it_stands)
 	EXPECT_EQ(0, child_status(pid));
 	EXPECT_EQ(VPMC_STATE_OVERFLOWED, read[0].state);
 	EXPECT_EQ(VPMC_STATE_STOPPED, read[1].state);
-	EXPECT_EQ(read[0].sum[0] + want.insns, read[1].sum[0]);
-	EXPECT_EQ(read[0].sum[1] + want.branches, read[1].sum[1]);
+	EXPECT_TRUE(fits_since(read[1].sum[0] - read[0].sum[0], want.insns, 2));
+	EXPECT_TRUE(fits_since(read[1].sum[1] - read[0].sum[1], want.branches, 2));
 }
 
-NEEDS(
-	{ "overflow_signal.default_action", PMU | DISTURBS | ROOT },
-	{ "overflow_signal.nested", PMU | DISTURBS | ROOT },
-	{ "overflow_signal.no_kernel_address", PMU | DISTURBS | ROOT },
-	{ "overflow_signal.owner_alone", PMU | DISTURBS | ROOT },
-	{ "overflow_signal.unlinked_in_a_system_call", PMU | DISTURBS | ROOT },
-	{ "*", TRUE_COUNTS | DISTURBS | ROOT },
-);
+NEEDS({ "*", PMU | DISTURBS | ROOT },);
 
 TEST_HARNESS_MAIN

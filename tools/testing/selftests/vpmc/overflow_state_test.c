@@ -47,25 +47,6 @@ static long overflow_once(struct set *set, unsigned int start)
 	return err == -EFAULT ? 0 : -1;
 }
 
-/* In a test, a set starts so often at most. */
-#define STARTS	5
-
-/*
- * Where counts are not exact, the end of a period comes late. What was counted too much
- * ends it before as many branches.
- */
-static bool sum_fits(uint64_t got, uint64_t truth, bool has_period)
-{
-	uint64_t more, less;
-
-	if (tolerance_none || !truth)
-		return got == truth;
-	more = tolerated_since(STARTS);
-	less = has_period ? 0 : more;
-	return count_fits(got + less, truth, less + more + TOLERANCE_SKID,
-			  truth);
-}
-
 /* The set stands, with these sums, however one reads them. */
 static void stands(struct __test_metadata *_metadata, struct set *set,
 		   uint32_t state, uint64_t insns, uint64_t branches)
@@ -77,10 +58,10 @@ static void stands(struct __test_metadata *_metadata, struct set *set,
 	EXPECT_EQ(state, page->state);
 	EXPECT_EQ(state == VPMC_STATE_OVERFLOWED, page->overflowed);
 	vpmc_read_page(set->page, count, &ticks[0]);
-	EXPECT_TRUE(sum_fits(count[0], insns, true))
+	EXPECT_TRUE(overflow_fits(count[0], insns, true))
 		TH_LOG("%llu instructions, not %llu",
 		       (unsigned long long)count[0], (unsigned long long)insns);
-	EXPECT_TRUE(sum_fits(count[1], branches, false))
+	EXPECT_TRUE(overflow_fits(count[1], branches, false))
 		TH_LOG("%llu branches, not %llu", (unsigned long long)count[1],
 		       (unsigned long long)branches);
 	vpmc_read_page(set->page, count, &ticks[1]);

@@ -76,12 +76,8 @@ static struct code_count whole(uint64_t turns)
 /* Did STOP report the last one? Then the handler is not counted. */
 static bool told_by_stop(void)
 {
-	uint64_t ip;
-
-	if (!code_overflows)
-		return false;
-	ip = code_overflow_log[code_overflows - 1].ip;
-	return ip > (uint64_t)code_measure_started && ip < (uint64_t)code_control;
+	return code_overflows && code_overflow_log[code_overflows - 1].ip ==
+				 (uint64_t)code_measure_stopped;
 }
 
 /*
@@ -119,16 +115,6 @@ static uint64_t wrong_places(bool branches, uint64_t extra, uint64_t period)
 			wrong += log->ip - (uint64_t)code_loop >= CODE_LOOP_LENGTH;
 	}
 	return wrong;
-}
-
-/*
- * Periods that are longer than what their interrupts may add to the count, where counts
- * are not exact.
- */
-static uint64_t period_here(uint64_t period)
-{
-	return counts_are_exact() || period >= 100000 ? period :
-							 100000 + period % 1000;
 }
 
 /*

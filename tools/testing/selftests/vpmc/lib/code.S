@@ -60,6 +60,8 @@ code_measure_started:
 	xor	%edx, %edx		/* 8 */
 	mov	$__NR_ioctl, %eax	/* 9 */
 	syscall				/* 10: the last */
+	.globl	code_measure_stopped
+code_measure_stopped:
 	or	%r15, %rax
 	pop	%r15
 	pop	%r14

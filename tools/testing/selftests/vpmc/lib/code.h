@@ -47,7 +47,7 @@ typedef long (*code_fn)(long a, long b);
 
 long code_measure(int fd, unsigned int start, unsigned int stop,
 		  code_fn body, long a, long b);
-extern const char code_measure_started[];
+extern const char code_measure_started[], code_measure_stopped[];
 long code_control(int fd, const struct vpmc_control *control, long n);
 
 long code_nothing(long a, long b);

@@ -124,11 +124,52 @@ static inline uint64_t loop_ip(uint64_t insns)
 	return (uint64_t)code_loop + (in_loop & 1 ? CODE_DEC_LENGTH : 0);
 }
 
+/*
+ * Did an overflow after so many instructions come here? One that is late comes a bit
+ * later in the loop.
+ */
+static inline bool at_loop_ip(uint64_t ip, uint64_t insns)
+{
+	if (counts_are_exact())
+		return ip == loop_ip(insns);
+	return ip - (uint64_t)code_loop < CODE_LOOP_LENGTH;
+}
+
 /* Branches among the first so many instructions of code_measure(code_loop). */
 static inline uint64_t branches_at(uint64_t insns)
 {
 	return CODE_MEASURE_HEAD.branches +
 	       (insns - CODE_MEASURE_HEAD.insns) / 2;
+}
+
+/*
+ * Periods that are longer than what their interrupts may add to the count, where counts
+ * are not exact.
+ */
+static inline uint64_t period_here(uint64_t period)
+{
+	return counts_are_exact() || period >= 100000 ? period :
+							 100000 + period % 1000;
+}
+
+/* A test starts a set so often at most. */
+#define OVERFLOW_STARTS	5
+
+/*
+ * What was counted since tolerance_begin(), when a period has ended. Where counts are
+ * not exact, the end comes late. What was counted too much ends it before as many branches
+ * of a counter without a period.
+ */
+static inline bool overflow_fits(uint64_t got, uint64_t truth, bool has_period)
+{
+	uint64_t more, less;
+
+	if (tolerance_none || !truth)
+		return got == truth;
+	more = tolerated_since(OVERFLOW_STARTS);
+	less = has_period ? 0 : more;
+	return count_fits(got + less, truth, less + more + TOLERANCE_SKID,
+			  truth);
 }
 
 /* Returns those of @events that poll() reports within @ms milliseconds. */
