@@ -397,6 +397,12 @@ TEST(as_many_loads_on_two_cpus)
 NEEDS(
 	/* It starts a thousand times. */
 	{ "count.*.control_starts", TRUE_COUNTS },
+	/* What happens to a set happens to one without counters, too. */
+	{ "count.any.migrated_by_another", PMU | OR_EMPTY | FIFO | TWO_CPUS },
+	{ "count.any.migrations", PMU | OR_EMPTY | TWO_CPUS },
+	{ "count.any.preemptions", PMU | OR_EMPTY | FIFO },
+	{ "count.any.sleeps_while_others_run", PMU | OR_EMPTY | FIFO },
+	{ "count.any.*", PMU | OR_EMPTY },
 	{ "count.*.migrated_by_another", PMU | FIFO | TWO_CPUS },
 	{ "count.*.migrations", PMU | TWO_CPUS },
 	{ "count.*.preemptions", PMU | FIFO },

@@ -451,7 +451,6 @@ TEST(rdtsc_forbidden_to_one)
 }
 
 NEEDS(
-	{ "workers.*preempted*", PMU | FIFO | TWO_CPUS },
 	{ "workers.*", PMU | OR_EMPTY | FIFO | TWO_CPUS },
 	{ "global.worker_inherits_nothing", PMU },
 	{ "global.rdtsc_forbidden_to_one", PMU },

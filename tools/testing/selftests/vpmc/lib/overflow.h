@@ -152,6 +152,21 @@ static inline uint64_t period_here(uint64_t period)
 							 100000 + period % 1000;
 }
 
+/*
+ * Compares a set's sums with all that it should have counted. Each of its overflows has
+ * started the counters again.
+ */
+static inline int wrong_sums_of_overflows(const struct set *set,
+					  const struct vpmc_read *read,
+					  struct code_count count)
+{
+	uint64_t n = set->page->overflows;
+
+	return wrong_sums_within(set, read, count,
+				 tolerated(set->disturbances, set->starts + n),
+				 set->pieces + n);
+}
+
 /* A test starts a set so often at most. */
 #define OVERFLOW_STARTS	5
 
