@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import threading
 
@@ -19,40 +20,74 @@ def plain_qemu():
     return path
 
 
-def end_of(command, says):
-    """Runs a QEMU with QMP until it ends, or can only be ended. Returns its messages if
-    something went wrong, or None."""
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True) as qemu:
-        timers = [threading.Timer(PATIENCE, says, ["does KVM work here? This takes up to two minutes"]),
-                  threading.Timer(LIMIT, qemu.kill)]
-        for timer in timers:
-            timer.start()
+class Trial:
+    """A QEMU that boots a kernel by KVM without a root file system. The kernel panics, and QEMU
+    ends. Where KVM works that takes a second or two."""
+
+    def __init__(self, cpu, kernel, directory, says):
+        self.log = os.path.join(directory, "kvm.log")
+        self.errors = os.path.join(directory, "kvm.errors")
+        self.command = [plain_qemu(), "-accel", "kvm", "-cpu", cpu, "-m", "512", "-nodefaults", "-display", "none",
+                        "-no-reboot", "-kernel", kernel, "-append", "console=ttyS0 panic=-1",
+                        "-serial", "file:" + self.log, "-qmp", "stdio"]
+        self.says = says
+        self.late = False
+
+    def _end(self, qemu):
+        """Ends QEMU, and what a script that stands for it has started."""
         try:
-            qemu.stdin.write('{"execute": "qmp_capabilities"}\n')
-            qemu.stdin.flush()
-            if any('"event": "STOP"' in line for line in qemu.stdout):
-                qemu.kill()
-        except BrokenPipeError:     # it has ended
+            os.killpg(qemu.pid, signal.SIGKILL)
+        except ProcessLookupError:
             pass
-        except BaseException:
-            qemu.kill()
-            raise
-        finally:
-            for timer in timers:
-                timer.cancel()
-        said = qemu.stderr.read().splitlines()
-        if qemu.wait() == 0:
-            return None
-        return [line for line in said if line] or ["the kernel does not boot in time"]
+
+    def _give_up(self, qemu):
+        self.late = True
+        self._end(qemu)
+
+    def _wait(self, qemu):
+        """Waits until QEMU ends, or has stopped its guest for good."""
+        try:
+            os.write(qemu.stdin.fileno(), b'{"execute": "qmp_capabilities"}\n')
+        except BrokenPipeError:         # it has ended
+            return
+        for line in qemu.stdout:
+            if b'"event": "STOP"' in line:
+                return
+
+    def run(self):
+        with open(self.errors, "wb") as errors, \
+                subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
+                                 start_new_session=True) as qemu:
+            try:
+                timers = [threading.Timer(PATIENCE, self.says, ["does KVM work here? This takes up to two minutes"]),
+                          threading.Timer(LIMIT, self._give_up, [qemu])]
+                for timer in timers:
+                    timer.start()
+                self._wait(qemu)
+                for timer in timers:
+                    timer.cancel()
+            finally:
+                self._end(qemu)
+
+    def failure(self):
+        """Returns why the kernel did not come to its panic, or None."""
+        if os.path.exists(self.log):
+            with open(self.log, "rb") as log:
+                if b"Kernel panic" in log.read():
+                    return None
+        if self.late:
+            return f"the kernel does not boot within {LIMIT} seconds"
+        with open(self.errors, encoding="utf-8", errors="replace") as errors:
+            said = [line for line in errors.read().splitlines() if line and "warning:" not in line]
+        return said[0].removeprefix("qemu-system-x86_64: ") if said else "the kernel does not boot"
 
 
-def problem(cpu, kernel, says):
-    """Returns why KVM cannot run this kernel here, or None. Boots it without a root file
-    system: it panics, and QEMU ends. Where KVM works that takes a second or two. If this
-    machine is virtual itself, a virtual CPU may be had and fail to run the kernel."""
+def problem(cpu, kernel, directory, says):
+    """Returns why KVM cannot run this kernel here, or None. If this machine is virtual itself,
+    KVM may make a virtual CPU that cannot run the kernel. So this tries it."""
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return "/dev/kvm cannot be opened"
-    said = end_of([plain_qemu(), "-accel", "kvm", "-cpu", cpu, "-m", "512", "-nodefaults", "-display", "none",
-                   "-no-reboot", "-kernel", kernel, "-append", "panic=-1", "-qmp", "stdio"], says)
-    return said and "KVM does not work here: " + said[0].removeprefix("qemu-system-x86_64: ")
+    trial = Trial(cpu, kernel, directory, says)
+    trial.run()
+    why = trial.failure()
+    return why and "KVM does not work here: " + why

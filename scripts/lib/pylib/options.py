@@ -53,10 +53,10 @@ class Options:
         self.plain = self.plain or self.kvm
         self.command = args
 
-    def choose_cpu(self, kernel, says):
+    def choose_cpu(self, kernel, directory, says):
         """Decides whether the kernel runs by KVM, and which CPU model it gets."""
         if self.kvm:
-            why = kvm.problem(self.value["--cpu"] or KVM_CPU, kernel, says)
+            why = kvm.problem(self.value["--cpu"] or KVM_CPU, kernel, directory, says)
             self.kvm = not why
             if why:
                 says(why + "; this is what --plain does")

@@ -86,7 +86,7 @@ TEST_F(count, in_parts)
 {
 	struct code_count sum = CODE_COUNT(0, 0);
 	/* Each part has more than what all starts may add. */
-	const int part = counts_are_exact() ? 1 : 1000;
+	const int part = counts_are_exact() ? 1 : 10000;
 	struct vpmc_read read;
 	int i;
 

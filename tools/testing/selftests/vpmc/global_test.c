@@ -28,7 +28,7 @@ FIXTURE_SETUP(cpus)
 {
 	ASSERT_EQ(0, wait_for_fine_timers());
 	ASSERT_EQ(0, pin(0));
-	/* Other work would be counted. Tests that compare no counts may go on beside it. */
+	/* Other work would be counted. Tests of inexact counts do not compare them. */
 	ASSERT_EQ(0, counts_are_exact() ? wait_for_silence() : 0);
 	self->fd = global_open();
 	ASSERT_LE(0, self->fd);

@@ -65,7 +65,8 @@ static int records_wrong(const struct vpmc_ring *ring, uint64_t period,
 	for (i = 0; i < n && wrong < 5; i++) {
 		const struct vpmc_record *r = vpmc_ring_record(ring, i);
 
-		wrong += record_wrong(r, (i + 1) * period, CODE_COUNT(0, 0), 0);
+		wrong += record_of_period_wrong(r, (i + 1) * period,
+						CODE_COUNT(0, 0), 0, period);
 		wrong += r->ticks <= last;
 		last = r->ticks;
 	}

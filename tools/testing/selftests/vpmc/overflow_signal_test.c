@@ -94,8 +94,9 @@ static void is_right(struct __test_metadata *_metadata, int sig)
 	EXPECT_EQ(0, seen.info.si_errno);
 	EXPECT_EQ(1, seen.info.si_fd);
 	EXPECT_TRUE(at_loop_ip(seen.info.si_band, PERIOD));
-	EXPECT_TRUE(overflow_fits(seen.count[0], PERIOD, true));
-	EXPECT_TRUE(overflow_fits(seen.count[1], branches_at(PERIOD), false));
+	EXPECT_TRUE(overflow_fits(seen.count[0], PERIOD, PERIOD, true));
+	EXPECT_TRUE(overflow_fits(seen.count[1], branches_at(PERIOD),
+				  PERIOD, false));
 }
 
 /* The signal comes at the address that it has, and the sums can be read. */
@@ -316,7 +317,7 @@ TEST_F(overflow_signal, after_close)
 	EXPECT_EQ(1, seen.info.si_fd);
 	self->set.fd = vpmc_open();
 	EXPECT_EQ(VPMC_STATE_OVERFLOWED, self->set.page->state);
-	EXPECT_TRUE(overflow_fits(self->set.page->slot[0].base, PERIOD, true));
+	EXPECT_TRUE(overflow_fits(self->set.page->slot[0].base, PERIOD, PERIOD, true));
 }
 
 /* The signal behaves like any other one. */
@@ -422,7 +423,7 @@ TEST_F(overflow_signal, full_queue)
 	EXPECT_EQ(1, seen.taken);
 	EXPECT_EQ(SI_USER, seen.info.si_code);
 	EXPECT_EQ(1, seen.overflowed);
-	EXPECT_TRUE(overflow_fits(seen.count[0], PERIOD, true));
+	EXPECT_TRUE(overflow_fits(seen.count[0], PERIOD, PERIOD, true));
 }
 
 static size_t read_whole(int fd, void *to, size_t size)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What makes a processor count too much: interrupts, page faults and switches. Tests
- * run on two CPUs where counts are not exact, so only the interrupts of these matter.
+ * What makes a processor count too much: interrupts, page faults and switches. Where
+ * counts are not exact, tests run on CPUs 0 and 1. So only the interrupts of these matter.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -16,9 +16,9 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* The CPUs whose interrupts count. If it is empty, those of all CPUs do. */
+/* The CPUs on which tests run. If it is empty, they run on any CPU. */
 static cpu_set_t test_cpus;
-/* What test_cpus had counted before they were the tests' CPUs. */
+/* Interrupts of CPUs before they were added to test_cpus. */
 static uint64_t interrupts_before;
 
 /* Returns the number after @word at the beginning of a line of @path, or 0. */
@@ -41,7 +41,7 @@ static inline uint64_t proc_number(const char *path, const char *word)
 	return number;
 }
 
-/* The sum of a line of /proc/interrupts over the columns that @wanted marks. */
+/* Returns the sum of a line of /proc/interrupts over the columns that @wanted marks. */
 static inline uint64_t interrupts_of_line(const char *line, const bool *wanted,
 					  unsigned int columns)
 {
@@ -62,24 +62,24 @@ static inline uint64_t interrupts_of_line(const char *line, const bool *wanted,
 }
 
 /*
- * Which columns of /proc/interrupts are of test_cpus. Offline CPUs have none. Returns
- * how many columns there are up to the last one wanted.
+ * Marks the columns of /proc/interrupts that @cpus have. Offline CPUs have none. Returns
+ * the number of columns up to the last one that is marked.
  */
-static inline unsigned int interrupt_columns(const char *line, bool *wanted)
+static inline unsigned int interrupt_columns(const char *line, const cpu_set_t *cpus,
+					     bool *wanted)
 {
 	unsigned int i, last = 0;
 
 	for (i = 0; i < CPU_SETSIZE && (line = strstr(line, "CPU")); i++) {
 		line += 3;
-		wanted[i] = CPU_ISSET(atoi(line), &test_cpus);
+		wanted[i] = CPU_ISSET(atoi(line), cpus);
 		if (wanted[i])
 			last = i + 1;
 	}
 	return last;
 }
 
-/* Interrupts of the tests' CPUs since some time. */
-static inline uint64_t interrupts_here(void)
+static inline uint64_t interrupts_on(const cpu_set_t *cpus)
 {
 	bool wanted[CPU_SETSIZE] = {};
 	unsigned int columns = 0;
@@ -88,45 +88,50 @@ static inline uint64_t interrupts_here(void)
 	size_t size = 0;
 	FILE *file;
 
-	if (!CPU_COUNT(&test_cpus))
-		return proc_number("/proc/stat", "intr ");
 	file = fopen("/proc/interrupts", "r");
 	if (file && getline(&line, &size, file) > 0)
-		columns = interrupt_columns(line, wanted);
+		columns = interrupt_columns(line, cpus, wanted);
 	while (file && getline(&line, &size, file) > 0)
 		sum += interrupts_of_line(line, wanted, columns);
 	free(line);
 	if (file)
 		fclose(file);
-	return sum - interrupts_before;
+	return sum;
+}
+
+/*
+ * Interrupts of the CPUs on which tests run. The number has no meaning of its own. Its
+ * growth is what happened meanwhile.
+ */
+static inline uint64_t interrupts_here(void)
+{
+	if (!CPU_COUNT(&test_cpus))
+		return proc_number("/proc/stat", "intr ");
+	return interrupts_on(&test_cpus) - interrupts_before;
 }
 
 /* The caller will run on @cpu, too. */
 static inline void count_interrupts_of(int cpu)
 {
-	uint64_t before;
+	cpu_set_t one;
 
 	if (!CPU_COUNT(&test_cpus) || CPU_ISSET(cpu, &test_cpus))
 		return;
-	before = interrupts_here();
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	interrupts_before += interrupts_on(&one);
 	CPU_SET(cpu, &test_cpus);
-	interrupts_before += interrupts_here() - before;
 }
 
 /*
- * From here on the program, and what it starts, runs on two of its CPUs. If that fails,
- * the interrupts of all CPUs count.
+ * From here on the program, and what it starts, runs on CPUs 0 and 1. If that is not
+ * allowed, it runs on any CPU.
  */
 static inline void stay_on_two_cpus(void)
 {
-	cpu_set_t all;
-	int cpu;
-
-	if (sched_getaffinity(0, sizeof(all), &all))
-		return;
-	for (cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&test_cpus) < 2; cpu++)
-		if (CPU_ISSET(cpu, &all))
-			CPU_SET(cpu, &test_cpus);
+	CPU_ZERO(&test_cpus);
+	CPU_SET(0, &test_cpus);
+	CPU_SET(1, &test_cpus);
 	if (sched_setaffinity(0, sizeof(test_cpus), &test_cpus))
 		CPU_ZERO(&test_cpus);
 }

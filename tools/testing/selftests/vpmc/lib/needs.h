@@ -106,6 +106,21 @@ static inline bool may_use_fifo(void)
 			      limit.rlim_cur >= 50);
 }
 
+/* Tests name CPUs by number. An offline CPU, or a cpuset, does not allow that. */
+static inline bool may_run_on(int cpu)
+{
+	cpu_set_t before, one;
+	bool may;
+
+	/* There are more CPUs than a cpu_set_t has. */
+	if (sched_getaffinity(0, sizeof(before), &before))
+		return true;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	may = !sched_setaffinity(0, sizeof(one), &one);
+	return !sched_setaffinity(0, sizeof(before), &before) && may;
+}
+
 static inline const char *pmu_lacks(unsigned int what)
 {
 	if ((what & TRUE_COUNTS & ~PMU) && !counts_are_exact())
@@ -137,8 +152,10 @@ static inline const char *machine_lacks(const struct need *need)
 		return "root";
 	if ((need->what & FIFO) && !may_use_fifo())
 		return "real-time priorities (root, or ulimit -r 99)";
-	if ((need->what & TWO_CPUS) && sysconf(_SC_NPROCESSORS_ONLN) < 2)
-		return "two CPUs online";
+	if ((need->what & VPMC) && !may_run_on(0))
+		return "CPU 0, which a cpuset forbids";
+	if ((need->what & TWO_CPUS) && !may_run_on(1))
+		return "CPU 1, which is offline, or a cpuset forbids it";
 	if ((need->file && access(need->file, F_OK)) ||
 	    (need->has && !need->has()))
 		return need->also;
@@ -163,7 +180,7 @@ need_of(const struct __test_metadata *test,
 
 /*
  * A count was in its interval. The interval is so wide that a wrong count would be in
- * it, too. The processes of a test share this.
+ * it, too. All processes of a test share this.
  */
 static struct doubt {
 	volatile uint64_t width;	/* of the interval */
@@ -178,7 +195,7 @@ static inline void doubt_begin(void)
 		exit(KSFT_FAIL);
 }
 
-/* A program that is no test has none. */
+/* The program of an execve() shares nothing with the test. */
 static inline void say_doubt(uint64_t width, uint64_t piece)
 {
 	if (!doubt)

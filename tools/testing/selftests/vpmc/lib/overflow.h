@@ -125,8 +125,8 @@ static inline uint64_t loop_ip(uint64_t insns)
 }
 
 /*
- * Did an overflow after so many instructions come here? One that is late comes a bit
- * later in the loop.
+ * Does an overflow after so many instructions come at this address? One that is late comes
+ * somewhere in the loop.
  */
 static inline bool at_loop_ip(uint64_t ip, uint64_t insns)
 {
@@ -143,8 +143,8 @@ static inline uint64_t branches_at(uint64_t insns)
 }
 
 /*
- * Periods that are longer than what their interrupts may add to the count, where counts
- * are not exact.
+ * Returns a period that is longer than what the interrupts of all periods may add to the
+ * count.
  */
 static inline uint64_t period_here(uint64_t period)
 {
@@ -171,20 +171,23 @@ static inline int wrong_sums_of_overflows(const struct set *set,
 #define OVERFLOW_STARTS	5
 
 /*
- * What was counted since tolerance_begin(), when a period has ended. Where counts are
- * not exact, the end comes late. What was counted too much ends it before as many branches
- * of a counter without a period.
+ * What the calling thread has counted since tolerance_begin() when a period has ended, of
+ * a counter with this period or of another one. Where counts are not exact, the end comes
+ * late. Instructions that are counted too much end the period early. Then the counter
+ * without a period has fewer branches.
  */
-static inline bool overflow_fits(uint64_t got, uint64_t truth, bool has_period)
+static inline bool overflow_fits(uint64_t got, uint64_t truth, uint64_t period,
+				 bool has_period)
 {
-	uint64_t more, less;
+	uint64_t more, less, overflows;
 
 	if (tolerance_none || !truth)
 		return got == truth;
-	more = tolerated_since(OVERFLOW_STARTS);
+	overflows = truth * (has_period ? 1 : 2) / period;
+	more = own_tolerated_since(OVERFLOW_STARTS + overflows);
 	less = has_period ? 0 : more;
 	return count_fits(got + less, truth, less + more + TOLERANCE_SKID,
-			  truth);
+			  has_period ? period : period / 2);
 }
 
 /* Returns those of @events that poll() reports within @ms milliseconds. */

@@ -54,15 +54,18 @@ static inline int ring_consume(const struct set *set, unsigned long n)
 /*
  * Returns 1, and prints the record, if it is not as it must be after @insns
  * instructions of code_measure() with code_loop(). They were counted from @from. Where
- * counts are not exact, the tolerance since tolerance_begin() is allowed.
+ * counts are not exact, the tolerance since tolerance_begin() is allowed, which must be
+ * less than @period.
  */
-static inline int record_wrong(const struct vpmc_record *r, uint64_t insns,
-			       struct code_count from, uint64_t lost)
+static inline int record_of_period_wrong(const struct vpmc_record *r,
+					 uint64_t insns, struct code_count from,
+					 uint64_t lost, uint64_t period)
 {
 	if (r->mask == 1 && r->periods == 1 && at_loop_ip(r->ip, insns) &&
 	    r->lost == lost &&
-	    overflow_fits(r->sum[0], from.insns + insns, true) &&
-	    overflow_fits(r->sum[1], from.branches + branches_at(insns), false))
+	    overflow_fits(r->sum[0], from.insns + insns, period, true) &&
+	    overflow_fits(r->sum[1], from.branches + branches_at(insns), period,
+			  false))
 		return 0;
 	fprintf(stderr,
 		"# after %llu: mask %#x periods %u ip %#llx lost %llu sums %llu %llu\n",
@@ -70,6 +73,13 @@ static inline int record_wrong(const struct vpmc_record *r, uint64_t insns,
 		(unsigned long long)r->ip, (unsigned long long)r->lost,
 		(unsigned long long)r->sum[0], (unsigned long long)r->sum[1]);
 	return 1;
+}
+
+/* The same of a first period. */
+static inline int record_wrong(const struct vpmc_record *r, uint64_t insns,
+			       struct code_count from, uint64_t lost)
+{
+	return record_of_period_wrong(r, insns, from, lost, insns);
 }
 
 #endif /* RING_H */
