@@ -142,7 +142,8 @@ static inline void count_all_interrupts(void)
 	CPU_ZERO(&test_cpus);
 }
 
-static inline uint64_t thread_switches(void)
+/* Context switches of the calling thread, by the scheduler's own count. */
+static inline uint64_t my_switches(void)
 {
 	struct rusage usage;
 

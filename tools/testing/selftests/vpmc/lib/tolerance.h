@@ -51,7 +51,7 @@ static inline uint64_t disturbances(void)
 /* Each switch ends a piece of a count. */
 static inline uint64_t own_switches(void)
 {
-	return tolerance_none ? 0 : thread_switches();
+	return tolerance_none ? 0 : my_switches();
 }
 
 /* For counts of other threads. */

@@ -492,16 +492,7 @@ static inline int copy_file(const char *from, const char *to)
 	return n;
 }
 
-/* Context switches of the calling thread, by the scheduler's own count. */
-static inline uint64_t my_switches(void)
-{
-	struct rusage usage;
-
-	getrusage(RUSAGE_THREAD, &usage);
-	return usage.ru_nvcsw + usage.ru_nivcsw;
-}
-
-/* Of these, the involuntary ones. */
+/* Of my_switches(), the involuntary ones. */
 static inline uint64_t my_preemptions(void)
 {
 	struct rusage usage;
