@@ -176,12 +176,16 @@ static int learn(struct shape *shape, struct traced *traced,
 		    position[2 * n + i] - position[n + i] != shape->turn)
 			return -4;
 	}
-	/* Undisturbed: one turn. */
-	pid = start_traced(traced, choice);
-	if (pid < 0 || finish(pid) || traced->turns != 1)
-		return -5;
-	shape->total = traced->read.sum[0];
-	return 0;
+	/* Undisturbed: one turn. Only the exact machine has no other load. */
+	for (i = 0; i < (exact_machine() ? 1 : 100); i++) {
+		pid = start_traced(traced, choice);
+		if (pid < 0 || finish(pid))
+			return -5;
+		shape->total = traced->read.sum[0];
+		if (traced->turns == 1)
+			return 0;
+	}
+	return -6;
 }
 
 /* What is wrong with a read that took traced->turns turns. */
