@@ -31,8 +31,11 @@
 #define TOLERANCE_START	10
 /* An overflow interrupt comes so many instructions late at most. */
 #define TOLERANCE_SKID	200
-/* Exit status of the process that measures. */
+/* Exit statuses of the process that measures. */
 #define NOTHING_COUNTS	100
+#define ALL_DISTURBED	101
+/* Many, so that some are undisturbed. */
+#define TOLERANCE_RUNS	100
 /* No processor executes more instructions than that in a cycle. */
 #define TOLERANCE_WIDTH	8
 /* With pmu-silicon an instruction takes so many cycles at most. */
@@ -164,14 +167,16 @@ static inline void tolerance_measure(void)
 	if (fd < 0 || ioctl(fd, VPMC_IOC_CONTROL, &control))
 		_exit(NOTHING_COUNTS);
 	events = disturbances();
-	for (i = 0; i < 100; i++) {
+	for (i = 0; i < TOLERANCE_RUNS; i++) {
 		before = events;
 		more = tolerance_run(fd, &events);
 		/* What an event added is not known. */
 		if (before == events && more > most)
 			most = more;
 	}
-	_exit(most >= 0 && most < TOLERANCE_START ? most : TOLERANCE_START);
+	if (most < 0)
+		_exit(ALL_DISTURBED);
+	_exit(most < TOLERANCE_START ? most : TOLERANCE_START);
 }
 
 static void __attribute__((constructor)) tolerance_init(void)
@@ -191,6 +196,11 @@ static void __attribute__((constructor)) tolerance_init(void)
 	    WEXITSTATUS(status) == NOTHING_COUNTS)
 		return;
 	tolerance_constant = WEXITSTATUS(status);
+	if (tolerance_constant == ALL_DISTURBED) {
+		fprintf(stderr, "# tolerance: an event disturbed each of %d runs, so nothing was measured\n",
+			TOLERANCE_RUNS);
+		tolerance_constant = TOLERANCE_START;
+	}
 	fprintf(stderr, "# tolerance: %llu for each start, %d for each interrupt, fault and switch\n",
 		(unsigned long long)tolerance_constant, TOLERANCE_EACH);
 }
