@@ -79,17 +79,20 @@ extern const struct need test_needs[];
 	_Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"") \
 	const struct need test_needs[] = { __VA_ARGS__ {} }
 
-/* The environment allows it where somebody uses the machine. */
-static inline bool asked_to_disturb(void)
+/* What the environment says: 1 for yes, 0 for no, -1 for nothing. */
+static inline int asked_to_disturb(void)
 {
 	const char *allowed = getenv("VPMC_TEST_DISRUPTIVE");
 
-	return allowed && !strcmp(allowed, "1");
+	return allowed ? !strcmp(allowed, "1") : -1;
 }
 
+/* If the environment says nothing, only the emulator may be disturbed. */
 static inline bool may_disturb(void)
 {
-	return emulator() || asked_to_disturb();
+	int asked = asked_to_disturb();
+
+	return asked < 0 ? emulator() : asked;
 }
 
 static inline bool has_root(void)
@@ -300,7 +303,7 @@ static void __attribute__((constructor)) put_back_at_the_end(void)
 	for (need = test_needs; !geteuid() && need->tests; need++)
 		what |= need->what;
 	disturbs = what & DISTURBS && may_disturb();
-	takes = (what & PMU & ~COUNTER) && asked_to_disturb() &&
+	takes = (what & PMU & ~COUNTER) && asked_to_disturb() == 1 &&
 		!exact_machine() && machine.nr_gp && lack(OF_EVENTS);
 	if (disturbs || takes)
 		putback_begin();
