@@ -133,11 +133,18 @@ TEST_F(count, page_faults)
 TEST_F(count, preemptions)
 {
 	pid_t pid = start_preempter(0, 50000);
+	uint64_t switches = 0;
+	int i;
 
 	ASSERT_LT(0, pid);
-	ASSERT_EQ(0, set_measure(&self->set, code_loop, 10000000, 0));
-	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(10000000)));
-	EXPECT_LE(test_often(100), page_switches(&self->set));
+	/* Its timer may be late on a host that has other work. */
+	for (i = 0; i < 20 && switches < test_often(100); i++) {
+		ASSERT_EQ(0, set_clear(&self->set));
+		ASSERT_EQ(0, set_measure(&self->set, code_loop, 10000000, 0));
+		EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(10000000)));
+		switches += page_switches(&self->set);
+	}
+	EXPECT_LE(test_often(100), switches);
 	EXPECT_EQ(0, stop_disturber(pid));
 }
 
@@ -211,7 +218,9 @@ TEST_F(count, signals)
 {
 	struct itimerval each_ms = { { 0, 1000 }, { 0, 1000 } }, never = {};
 	const long n = 60000000;
+	uint64_t before;
 	sigset_t set;
+	int i;
 
 	ASSERT_EQ(0, wait_for_fine_timers());
 	ASSERT_EQ(0, handle(SIGALRM));
@@ -219,13 +228,18 @@ TEST_F(count, signals)
 	sigaddset(&set, SIGALRM);
 	ASSERT_EQ(0, sigprocmask(SIG_BLOCK, &set, NULL));
 	ASSERT_EQ(0, setitimer(ITIMER_REAL, &each_ms, NULL));
-	ASSERT_EQ(0, set_measure(&self->set, code_signals, (long)&set, n));
+	/* That timer may be late, too. Signals are blocked between the loops. */
+	for (i = 0; i < 20 && code_signals_taken < test_often(100); i++) {
+		before = code_signals_taken;
+		ASSERT_EQ(0, set_clear(&self->set));
+		ASSERT_EQ(0, set_measure(&self->set, code_signals, (long)&set, n));
+		EXPECT_EQ(0, wrong_after(&self->set,
+					 code_add(CODE_SIGNALS(n),
+						  code_times(CODE_ONE_SIGNAL,
+							     code_signals_taken - before))));
+	}
 	ASSERT_EQ(0, setitimer(ITIMER_REAL, &never, NULL));
 	EXPECT_LE(test_often(100), code_signals_taken);
-	EXPECT_EQ(0, wrong_after(&self->set,
-				 code_add(CODE_SIGNALS(n),
-					  code_times(CODE_ONE_SIGNAL,
-						     code_signals_taken))));
 }
 
 TEST_F(count, fork)

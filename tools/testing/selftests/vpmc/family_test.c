@@ -231,40 +231,63 @@ TEST_F(family, errors)
 }
 
 /* Members of a thread's kind, in the root's own process. */
+struct sleeping {
+	volatile int *stop;
+	volatile unsigned int turns;
+	pthread_t thread;
+};
+
 static void *sleeping_thread(void *arg)
 {
-	volatile int *stop = arg;
+	struct sleeping *sleeping = arg;
 
-	while (!*stop)
+	while (!*sleeping->stop) {
 		usleep(1000);
+		sleeping->turns++;
+	}
 	return NULL;
+}
+
+/* Each of them has woken twice since this was called. */
+static void await_two_turns(const struct sleeping *sleeping, int n)
+{
+	unsigned int before[n];
+	int i;
+
+	for (i = 0; i < n; i++)
+		before[i] = sleeping[i].turns;
+	for (i = 0; i < n; i++)
+		while (sleeping[i].turns - before[i] < 2)
+			usleep(1000);
 }
 
 TEST(threads)
 {
+	struct sleeping sleeping[3] = {};
 	struct vpmc_read read;
-	pthread_t thread[3];
 	volatile int stop = 0;
 	struct set root;
 	int i;
 
 	ASSERT_EQ(0, root_open(&root, THREADS));
-	for (i = 0; i < 3; i++)
-		ASSERT_EQ(0, pthread_create(&thread[i], NULL, sleeping_thread,
-					    (void *)&stop));
-	usleep(20000);
+	for (i = 0; i < 3; i++) {
+		sleeping[i].stop = &stop;
+		ASSERT_EQ(0, pthread_create(&sleeping[i].thread, NULL,
+					    sleeping_thread, &sleeping[i]));
+	}
+	await_two_turns(sleeping, 3);
 	ASSERT_EQ(0, family_read(root.fd, LIVING, &read));
 	EXPECT_EQ(3, read.living);
 	EXPECT_EQ(0, read.sum[0]);
 	ASSERT_EQ(0, vpmc_ioctl(root.fd, VPMC_IOC_START_ALL, 0));
-	usleep(20000);
+	await_two_turns(sleeping, 3);
 	ASSERT_EQ(0, vpmc_ioctl(root.fd, VPMC_IOC_STOP_ALL, 0));
 	ASSERT_EQ(0, vpmc_ioctl(root.fd, VPMC_IOC_CLEAR, 0));
 	ASSERT_EQ(0, family_read(root.fd, LIVING, &read));
 	EXPECT_LE(counters_here(101), read.sum[0]);
 	stop = 1;
 	for (i = 0; i < 3; i++)
-		pthread_join(thread[i], NULL);
+		pthread_join(sleeping[i].thread, NULL);
 	set_close(&root);
 }
 

@@ -14,7 +14,6 @@
 #define SOME	2000
 #define MORE	3000
 #define MANY	10000
-#define IMAGE	"/tmp/vpmc_heir"
 #define USER	1000
 #define REVOKE	"/proc/sys/kernel/vpmc_revoke"
 

@@ -476,7 +476,9 @@ static void *read_records(void *arg)
 	return NULL;
 }
 
-TEST_F(overflow_ring, poll_wakes)
+/* Returns how often it was woken. */
+static uint32_t wakes_of_reader(struct __test_metadata *_metadata,
+				FIXTURE_DATA(overflow_ring) *self)
 {
 	const uint64_t period = 1237, n = measured(5 * TURNS).insns / period;
 	struct reader reader = {
@@ -484,10 +486,12 @@ TEST_F(overflow_ring, poll_wakes)
 	};
 
 	ASSERT_EQ(0, program_again(self, period, VPMC_RING_MAX_RECORDS / 2));
+	ASSERT_EQ(0, ring_unmap(&self->set, self->ring));
 	self->set.control.ring_watermark = 100;
 	ASSERT_EQ(0, set_control(&self->set));
 	self->ring = ring_map(&self->set);
 	ASSERT_NE(MAP_FAILED, self->ring);
+	ASSERT_EQ(0, set_clear(&self->set));
 	reader.ring = self->ring;
 	/* What is below the watermark wakes nobody. */
 	reader.total = n - n % 100;
@@ -497,10 +501,21 @@ TEST_F(overflow_ring, poll_wakes)
 	ASSERT_EQ(0, set_measure(&self->set, code_loop, 5 * TURNS, 0));
 	pthread_join(reader.thread, NULL);
 	EXPECT_EQ(0, reader.wrong);
-	EXPECT_LT(1, reader.wakes);
 	EXPECT_EQ(n, self->ring->head);
 	EXPECT_EQ(0, vpmc_ring_lost(self->ring));
 	EXPECT_EQ(n - reader.read, vpmc_ring_unread(self->ring));
+	return reader.wakes;
+}
+
+/* If its CPU has other work, the reader gets all records at once. */
+TEST_F(overflow_ring, poll_wakes)
+{
+	uint32_t wakes = 0;
+	int i;
+
+	for (i = 0; i < (exact_machine() ? 1 : 20) && wakes < 2; i++)
+		wakes = wakes_of_reader(_metadata, self);
+	EXPECT_LT(1, wakes);
 }
 
 /*

@@ -138,6 +138,7 @@ TEST_F(switches, preemptions)
 {
 	int64_t before;
 	pid_t pid[2];
+	int i;
 
 	pid[0] = start_preempter(0, 50000);
 	pid[1] = start_competitor(0);
@@ -145,7 +146,9 @@ TEST_F(switches, preemptions)
 	ASSERT_LT(0, pid[1]);
 	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
 	before = difference(&self->set);
-	code_loop(10000000, 0);
+	/* Their timers may be late on a host that has other work. */
+	for (i = 0; i < 20 && page_switches(&self->set) < test_often(100); i++)
+		code_loop(10000000, 0);
 	EXPECT_EQ(before, difference(&self->set));
 	EXPECT_LE(test_often(100), page_switches(&self->set));
 	EXPECT_EQ(0, stop_disturber(pid[0]));

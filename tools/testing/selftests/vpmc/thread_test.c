@@ -15,6 +15,7 @@ struct __kernel_timespec {
 };
 #include <linux/io_uring.h>
 
+#include <dirent.h>
 #include <sys/prctl.h>
 #include "vpmc_test.h"
 #include "disturb.h"
@@ -334,19 +335,22 @@ TEST_F(workers, exact)
 /* The thread of the kernel's that belongs to an io_uring of this process. */
 static int worker_open_error(void)
 {
+	DIR *threads = opendir("/proc/self/task");
+	int fd, error = -ENOENT;
+	struct dirent *entry;
 	char path[64];
 	pid_t tid;
-	int fd;
 
-	/* It is the youngest one of the process. */
-	for (tid = my_tid() + 1; tid < my_tid() + 100; tid++) {
+	while (threads && (entry = readdir(threads))) {
+		tid = atoi(entry->d_name);
+		if (tid < 1 || tid == my_tid())
+			continue;
 		sprintf(path, "/proc/self/task/%d/perfctr", tid);
 		fd = open(path, O_RDWR | O_CREAT, 0);
-		if (fd < 0 && errno == ENOENT)
-			continue;
-		return fd < 0 ? -errno : 0;
+		error = fd < 0 ? -errno : 0;
 	}
-	return -ENOENT;
+	closedir(threads);
+	return error;
 }
 
 /* Lets that thread look for work on CPU 0 for 100 ms; its descriptor. */

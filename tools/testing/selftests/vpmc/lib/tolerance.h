@@ -118,7 +118,11 @@ static inline bool fits_since(uint64_t got, uint64_t truth, unsigned int starts)
 	return piece_fits_since(got, truth, starts, truth / starts);
 }
 
-/* So many cycles for so many instructions? */
+/*
+ * So many cycles for so many instructions? How many a processor needs is not known, so
+ * this finds a counter that hardly counts, or counts something else. It does not find a
+ * lost piece. The instructions that the same test counts do.
+ */
 static inline bool cycles_fit(uint64_t got, uint64_t insns, uint64_t more)
 {
 	if (tolerance_none)
