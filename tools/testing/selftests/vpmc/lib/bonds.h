@@ -9,6 +9,7 @@
 #ifndef BONDS_H
 #define BONDS_H
 
+#include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <sched.h>
@@ -121,7 +122,8 @@ static inline void bonds_put_back(void)
 			continue;
 		CPU_AND(&both, &now, &bond->cpus);
 		if (CPU_EQUAL(&both, &bond->cpus) &&
-		    sched_setaffinity(bond->tid, sizeof(bond->cpus), &bond->cpus))
+		    sched_setaffinity(bond->tid, sizeof(bond->cpus), &bond->cpus) &&
+		    errno != ESRCH)	/* it has just ended */
 			fprintf(stderr, "# thread %d: its CPUs cannot be put back\n",
 				bond->tid);
 	}
