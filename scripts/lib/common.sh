@@ -42,6 +42,17 @@ need() {
 	done
 }
 
+# at_exit COMMAND: COMMAND runs when this shell ends, also if a signal ends it or nobody
+# reads its output any more. Nothing interrupts COMMAND, and it may fail.
+at_exit() {
+	_at_exit=$1
+	trap 'trap "" HUP INT PIPE TERM; set +e; eval "$_at_exit"' EXIT
+	trap 'exit 129' HUP
+	trap 'exit 130' INT
+	trap 'exit 141' PIPE
+	trap 'exit 143' TERM
+}
+
 # short_hash: prints 16 hex digits of the hash of standard input
 short_hash() {
 	sha256sum | cut -c1-16
@@ -84,14 +95,22 @@ progress() {
 	fi
 }
 
-# stop_logged SIGNAL: ends the command of run_logged with all its children,
-# then this shell as the signal would have
+# old_traps: signals do again what they did before run_logged
+old_traps() {
+	trap - HUP INT PIPE TERM
+	eval "$_traps"
+}
+
+# stop_logged NUMBER: ends the command of run_logged with all its children. Then this
+# shell gets the signal again: its own trap cleans up, or it ends as the signal ends it.
 stop_logged() {
-	trap - INT TERM HUP
-	kill -- "-$_pid" 2>/dev/null || :
-	wait "$_pid" || :
-	say "$_name was interrupted; run it again to go on"
+	old_traps
+	# setsid may not have run yet
+	[ -z "$_pid" ] || kill -- "-$_pid" 2>/dev/null || kill "$_pid" 2>/dev/null || :
+	[ -z "$_pid" ] || wait "$_pid" || :
+	say "$_name was interrupted; run it again to go on" || :
 	kill "-$1" $$
+	exit $((128 + $1)) # a subshell
 }
 
 # end_stalled: ends the command of run_logged when it has stalled
@@ -105,18 +124,23 @@ end_stalled() {
 # run_logged NAME PROGRAM...: writes output to build/log/NAME.log, prints progress every
 # ten seconds, and the end of the log on failure. Ends a program that writes no new line
 # for half an hour. The program gets a session, so that ending it also ends everything
-# that it started.
+# that it started. The caller's traps are back afterwards.
 run_logged() {
 	_name=$1
 	_log=$logdir/$1.log
 	shift
 	mkdir -p "$logdir"
 	: >"$_log"
+	# not $(trap): some shells have no traps in there
+	trap >"$logdir/.traps.$$"
+	_traps=$(cat "$logdir/.traps.$$") _pid=''
+	rm "$logdir/.traps.$$"
+	trap 'stop_logged 1' HUP
+	trap 'stop_logged 2' INT
+	trap 'stop_logged 13' PIPE
+	trap 'stop_logged 15' TERM
 	setsid "$@" >"$_log" 2>&1 </dev/null &
 	_pid=$!
-	trap 'stop_logged INT' INT
-	trap 'stop_logged TERM' TERM
-	trap 'stop_logged HUP' HUP
 	_last=$(date +%s) _size=0 _still=0
 	while kill -0 "$_pid" 2>/dev/null; do
 		sleep 0.2
@@ -130,11 +154,11 @@ run_logged() {
 			[ $_still -lt "${VPMC_BUILD_STALL:-1800}" ] || end_stalled
 		fi
 		_last=$_now
-		say "$_name: $(progress "$_log")"
+		say "$_name: $(progress "$_log")" || :
 	done
 	_rc=0
 	wait "$_pid" || _rc=$?
-	trap - INT TERM HUP
+	old_traps
 	[ $_rc -ne 0 ] || return 0
 	tail -n 30 "$_log" >&2
 	say "$_name failed (status $_rc); the whole log: $_log"

@@ -79,7 +79,7 @@ debian_fetch() {
 		APT_CONFIG=$_apt/apt.conf
 		export APT_CONFIG
 		if run_logged apt-lists apt-get -q update &&
-			(cd "$_dir" && run_logged apt-fetch apt-get -q "$@"); then
+			run_logged apt-fetch env -C "$_dir" apt-get -q "$@"; then
 			unset APT_CONFIG
 			return
 		fi
