@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sets and perf use counters of the same PMU at once. Both count exactly, and each
- * gets its own overflows.
+ * Sets and perf use counters of the same PMU at once. Both count right, exactly or
+ * within the tolerance, and each gets its own overflows.
  *
  * Copyright (C) 2026 vpmc developers
  */
 #include <sys/prctl.h>
 #include "shared.h"
+#include "single.h"
 #include "proc.h"
 
 /* An event on any counter, and an overflow after each period: 0 or -errno. */
@@ -15,27 +16,25 @@ static int open_for_each(struct set *set, uint64_t evtsel, uint64_t period)
 	return open_rearmed(set, evtsel, VPMC_ANY, period) ?: set_control(set);
 }
 
-static int open_each_1000(struct set *set)
-{
-	return open_for_each(set, EV_INSNS, 1000);
-}
-
 /* perf has no event, and still handles the interrupt. */
 TEST_F(shared, overflows_without_perf)
 {
-	ASSERT_EQ(0, open_each_1000(&self->set));
-	expect_overflows(_metadata, &self->set, 1000);
+	const uint64_t period = period_beside(1000);
+
+	ASSERT_EQ(0, open_for_each(&self->set, EV_INSNS, period));
+	expect_overflows(_metadata, &self->set, period);
 }
 
 /* Both interrupt, often together. Neither loses one or gets the other's. */
 TEST_F(shared, overflows)
 {
+	const uint64_t period = period_beside(1000), other = period_beside(1009);
 	struct perf_samples perf;
 
 	ASSERT_EQ(0, allow_all_samples());
-	ASSERT_EQ(0, samples_open(&perf, 1009));
-	ASSERT_EQ(0, open_each_1000(&self->set));
-	expect_overflows_of_both(_metadata, &self->set, 1000, &perf, 1009);
+	ASSERT_EQ(0, samples_open(&perf, other));
+	ASSERT_EQ(0, open_for_each(&self->set, EV_INSNS, period));
+	expect_overflows_of_both(_metadata, &self->set, period, &perf, other);
 	samples_close(&perf);
 }
 
@@ -45,35 +44,38 @@ TEST_F(shared, overflows)
  */
 TEST_F(shared, overflows_in_the_handler)
 {
-	const struct code_count more = code_add(CODE_MEASURE, CODE_LOOP(100000));
+	const uint64_t other = period_beside(1009);
 	/* Longer than perf's handler takes, also on a slow kernel. */
 	const uint64_t period = 20011 * test_slowness();
 	struct perf_samples perf;
 	struct vpmc_read read;
+	struct set as = {};
 
 	ASSERT_EQ(0, allow_all_samples());
-	ASSERT_EQ(0, samples_open(&perf, 1009));
+	ASSERT_EQ(0, samples_open(&perf, other));
 	ASSERT_EQ(0, open_for_each(&self->set, EV_KERNEL_INSNS, period));
 	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
-	ASSERT_EQ(0, code_measure(perf.fd, PERF_EVENT_IOC_ENABLE,
-				  PERF_EVENT_IOC_DISABLE, code_loop, 100000, 0));
+	as.fd = perf.fd;
+	ASSERT_EQ(0, perf_measure(&as, code_loop, TURNS_BESIDE, 0));
 	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
 	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
-	EXPECT_LT(2 * more.insns, read.sum[0]);
+	EXPECT_LT((counts_are_exact() ? 2 : 1) * measured(TURNS_BESIDE).insns,
+		  read.sum[0]);
 	EXPECT_EQ(read.sum[0] / period, self->set.page->overflows);
 	EXPECT_EQ(0, self->set.page->merged);
-	EXPECT_EQ(more.insns / 1009, samples_taken(&perf));
+	expect_samples_of(_metadata, &as, &perf, TURNS_BESIDE, other);
 	samples_close(&perf);
 }
 
 /* A CPU becomes the set's while perf's event runs there, and interrupts. */
 TEST_F(shared, overflows_before_and_after)
 {
+	const uint64_t period = period_beside(1009);
 	struct perf_samples perf;
 	__u64 count;
 
 	ASSERT_EQ(0, allow_all_samples());
-	ASSERT_EQ(0, samples_open(&perf, 1009));
+	ASSERT_EQ(0, samples_open(&perf, period));
 	ASSERT_EQ(0, set_open(&self->set, branches));
 	ASSERT_EQ(0, ioctl(perf.fd, PERF_EVENT_IOC_ENABLE, 0));
 	code_loop(10000, 0);
@@ -82,30 +84,10 @@ TEST_F(shared, overflows_before_and_after)
 	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(50000)));
 	ASSERT_EQ(8, read(perf.fd, &count, 8));
 	EXPECT_LT(CODE_LOOP(60000).insns, count);
-	EXPECT_EQ(count / 1009, samples_taken(&perf));
+	EXPECT_TRUE(samples_fit(&perf, count, period))
+		TH_LOG("%llu samples of %llu",
+		       (unsigned long long)samples_taken(&perf), count);
 	samples_close(&perf);
-}
-
-/* Opens one event of this thread, stopped; with @inherit of its children, too. */
-static int open_single_of(uint64_t config, bool inherit)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_HARDWARE,
-		.size = sizeof(attr),
-		.config = config | perf_pmu_here(),
-		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED |
-			       PERF_FORMAT_TOTAL_TIME_RUNNING,
-		.disabled = 1,
-		.inherit = inherit,
-		.exclude_kernel = 1,
-	};
-
-	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
-}
-
-static int open_single(bool inherit)
-{
-	return open_single_of(PERF_COUNT_HW_BRANCH_INSTRUCTIONS, inherit);
 }
 
 /* perf counts on so many counters of this CPU, and leaves them dirty: 0 or -1. */
@@ -130,6 +112,7 @@ static int let_perf_zero(void)
 /* perf zeroes dirty counters meanwhile: 0, or what is wrong. */
 static int wrong_while_zeroed(const struct set *set)
 {
+	uint64_t happened = disturbances(), more;
 	struct vpmc_read read;
 	int i;
 
@@ -142,9 +125,11 @@ static int wrong_while_zeroed(const struct set *set)
 	if (vpmc_ioctl(set->fd, VPMC_IOC_STOP, 0) ||
 	    vpmc_read(set->fd, &read))
 		return 3;
+	happened = disturbances() - happened;
+	more = tolerated(happened, 1 + happened);
 	for (i = 0; i < ALL_GP - 1; i++)
-		if (read.sum[i] != read.sum[0] || read.sum[i] < 2000 ||
-		    read.sum[i] > 100000)
+		if (!count_fits(read.sum[i] + more, read.sum[0], 2 * more, 1000) ||
+		    read.sum[i] < 2000 || read.sum[i] > 100000)
 			return 10 + i;
 	return 0;
 }
@@ -242,15 +227,15 @@ TEST_F(shared, zeroed_for_readers_that_count)
 	expect_zeroed(_metadata, self->perf, &self->set, true);
 }
 
-struct single {
-	__u64 count, enabled, running;
-};
-
 #define MULTIPLEXED	8
 
-/* What all of them count of a loop together, and constantly more; or -1. */
+/*
+ * What all of them count of a loop together, and constantly more; or -1. They would count
+ * the reading of what disturbs, so that is read outside.
+ */
 static long multiplexed_counts(const int *fd, struct set *set, long n)
 {
+	uint64_t before_all = disturbances(), switches = own_switches();
 	struct single before, after;
 	__u64 sum = 0;
 	int i;
@@ -260,8 +245,9 @@ static long multiplexed_counts(const int *fd, struct set *set, long n)
 			return -1;
 		sum -= before.count;
 	}
-	if (prctl(PR_TASK_PERF_EVENTS_ENABLE) ||
-	    set_measure(set, code_loop, n, 0) ||
+	if (set_clear(set) || prctl(PR_TASK_PERF_EVENTS_ENABLE) ||
+	    code_measure(set->fd, VPMC_IOC_START, VPMC_IOC_STOP, code_loop,
+			 n, 0) ||
 	    prctl(PR_TASK_PERF_EVENTS_DISABLE))
 		return -1;
 	for (i = 0; i < MULTIPLEXED; i++) {
@@ -271,8 +257,20 @@ static long multiplexed_counts(const int *fd, struct set *set, long n)
 			return -1;
 		sum += after.count;
 	}
+	set->disturbances = disturbances() - before_all;
+	set->pieces = 1 + own_switches() - switches;
+	set->starts = 1;
 	return sum;
 }
+
+/* The start and the stop of each event starts the one that counts, too. */
+static uint64_t multiplexed_tolerated(const struct set *set)
+{
+	return perf_tolerated(set) + tolerated(0, 2 * MULTIPLEXED);
+}
+
+/* So long that each event has its turn. A processor may be faster than the emulator. */
+#define MULTIPLEXED_TURNS	(emulator() ? 50000000L : 1000000000L)
 
 /*
  * perf has one counter left, and eight events take turns on it: each has it for
@@ -280,7 +278,9 @@ static long multiplexed_counts(const int *fd, struct set *set, long n)
  */
 TEST_F(shared, multiplexed)
 {
+	const long n = MULTIPLEXED_TURNS;
 	int fd[MULTIPLEXED], i;
+	uint64_t less, more;
 	long few, many;
 
 	ASSERT_EQ(0, set_open(&self->set, all_but_one));
@@ -289,26 +289,44 @@ TEST_F(shared, multiplexed)
 		ASSERT_LE(0, fd[i]);
 	}
 	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
 		few = multiplexed_counts(fd, &self->set, 1000);
 		EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
-		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
-		many = multiplexed_counts(fd, &self->set, 50000000);
-		EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(50000000)));
+		less = multiplexed_tolerated(&self->set);
+		many = multiplexed_counts(fd, &self->set, n);
+		EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(n)));
 		EXPECT_LT(0, few);
-		EXPECT_EQ(50000000 - 1000, many - few);
+		more = less + multiplexed_tolerated(&self->set);
+		EXPECT_TRUE(count_fits(many - few + less, n - 1000, more,
+				       perf_piece(&self->set, n)))
+			TH_LOG("%ld, tolerance -%llu +%llu", many - few,
+			       (unsigned long long)less,
+			       (unsigned long long)(more - less));
 	}
 	for (i = 0; i < MULTIPLEXED; i++)
 		close(fd[i]);
 }
 
-/* What an inherited event counts of a child's loop, and constantly more; or -1. */
-static long inherited_counts(int fd, long n)
+/* What an inherited event and a set count of a child, and how much more it may be. */
+struct of_a_child {
+	long perf;
+	uint64_t set;
+	uint64_t more;
+	uint64_t piece;
+};
+
+/* A child's loop, and constantly more: 0 or -1. */
+static int inherited_counts(int fd, struct set *set, long n,
+			    struct of_a_child *counts)
 {
+	struct vpmc_read finished = {
+		.size = sizeof(finished), .flags = VPMC_READ_FINISHED,
+	};
 	struct single before, after;
+	uint64_t happened;
 	pid_t pid;
 
-	if (read(fd, &before, sizeof(before)) != sizeof(before))
+	tolerance_begin();
+	if (set_clear(set) || read(fd, &before, sizeof(before)) != sizeof(before))
 		return -1;
 	pid = fork();
 	if (!pid) {
@@ -316,16 +334,23 @@ static long inherited_counts(int fd, long n)
 		_exit(0);
 	}
 	if (child_status(pid) ||
-	    read(fd, &after, sizeof(after)) != sizeof(after))
+	    read(fd, &after, sizeof(after)) != sizeof(after) ||
+	    vpmc_ioctl(set->fd, VPMC_IOC_READ, &finished))
 		return -1;
-	return after.count - before.count;
+	counts->perf = after.count - before.count;
+	counts->set = finished.sum[0];
+	/* Each interrupt may start perf's counters again, and end a piece. */
+	happened = all_disturbances() - tolerance_mark;
+	counts->more = tolerated(happened, 1 + happened);
+	counts->piece = n / (1 + happened);
+	return 0;
 }
 
 /* perf's event and a set are inherited at once. */
 TEST_F(shared, inherited)
 {
-	struct vpmc_read few, many;
-	long perf_few, perf_many;
+	struct of_a_child first, few, many;
+	const long n = counts_are_exact() ? 1000000 : 10000000;
 
 	self->perf[0] = open_single(true);
 	ASSERT_LE(0, self->perf[0]);
@@ -336,127 +361,62 @@ TEST_F(shared, inherited)
 	ASSERT_EQ(0, set_control(&self->set));
 	ASSERT_EQ(0, ioctl(self->perf[0], PERF_EVENT_IOC_ENABLE, 0));
 	/* The first child finds what later ones need not look for. */
-	ASSERT_LT(0, inherited_counts(self->perf[0], 1));
-	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
-	perf_few = inherited_counts(self->perf[0], 1000);
-	few = (struct vpmc_read){
-		.size = sizeof(few), .flags = VPMC_READ_FINISHED,
-	};
-	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_READ, &few));
-	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
-	perf_many = inherited_counts(self->perf[0], 1000000);
-	many = (struct vpmc_read){
-		.size = sizeof(many), .flags = VPMC_READ_FINISHED,
-	};
-	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_READ, &many));
-	EXPECT_EQ(1000000 - 1000, perf_many - perf_few);
-	EXPECT_EQ(1000000 - 1000, many.sum[0] - few.sum[0]);
+	ASSERT_EQ(0, inherited_counts(self->perf[0], &self->set, 1, &first));
+	ASSERT_LT(0, first.perf);
+	ASSERT_EQ(0, inherited_counts(self->perf[0], &self->set, 1000, &few));
+	ASSERT_EQ(0, inherited_counts(self->perf[0], &self->set, n, &many));
+	EXPECT_TRUE(count_fits(many.perf - few.perf + few.more, n - 1000,
+			       few.more + many.more, many.piece))
+		TH_LOG("perf counts %ld", many.perf - few.perf);
+	EXPECT_TRUE(count_fits(many.set - few.set + few.more, n - 1000,
+			       few.more + many.more, many.piece))
+		TH_LOG("the set counts %llu",
+		       (unsigned long long)(many.set - few.set));
 }
 
-/* perf's group starts and stops 1,000 times while a set counts. */
+/*
+ * perf's group starts and stops 1,000 times while a set counts. Where counts are not
+ * exact, one of these pieces is longer than what all may have too much.
+ */
 TEST_F(shared, enabled_and_disabled)
 {
 	static const struct choice twice[] = {
 		{ EV_INSNS, VPMC_ANY }, { EV_INSNS, 3 }, {}
 	};
-	const struct code_count want =
-		code_times(code_add(CODE_MEASURE, CODE_LOOP(10)), 1000);
+	const long n = counts_are_exact() ? 10 : 20000;
+	const struct code_count want = code_times(measured(n), 1000);
 	/* perf's three have to fit beside the set. */
 	const bool fits = machine.nr_gp + machine.nr_fixed >= 3 + 2;
+	uint64_t before, more;
 	struct vpmc_read read;
+	struct set as = {};
 	__u64 count[3];
 	int i;
 
 	ASSERT_EQ(0, perf_open_three(self->perf));
 	ASSERT_EQ(0, set_open(&self->set, fits ? twice : twice + 1));
+	before = disturbances();
 	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+	as.pieces = 1000;
+	as.starts = 1000;
 	for (i = 0; i < 1000; i++)
 		ASSERT_EQ(0, code_measure(self->perf[0], PERF_EVENT_IOC_ENABLE,
 					  PERF_EVENT_IOC_DISABLE, code_loop,
-					  10, 0));
+					  n, 0));
 	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
+	as.disturbances = disturbances() - before;
 	ASSERT_EQ(0, perf_read(self->perf[0], 3, count));
-	EXPECT_EQ(want.insns, count[0]);
-	EXPECT_EQ(want.branches, count[1]);
-	EXPECT_EQ(want.insns, count[2]);
+	EXPECT_TRUE(perf_three_fit(&as, count, want))
+		TH_LOG("%llu %llu %llu", count[0], count[1], count[2]);
 	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
 	EXPECT_LT(want.insns, read.sum[0]);
-	EXPECT_EQ(fits ? read.sum[0] : 0, read.sum[1]);
-}
-
-/* As "perf stat" with six events, which do not always fit beside sets. */
-#define SIX	6
-#define SIX_TURNS	100000
-
-static const uint64_t six_configs[SIX] = {
-	PERF_COUNT_HW_INSTRUCTIONS, PERF_COUNT_HW_CPU_CYCLES,
-	PERF_COUNT_HW_BRANCH_INSTRUCTIONS, PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
-	PERF_COUNT_HW_BRANCH_INSTRUCTIONS, PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
-};
-
-/* What @n events count of a loop, and what their times say: 0 or -1. */
-static int count_loop(const int *fd, int n, struct single *more)
-{
-	struct single before[SIX], after;
-	int i;
-
-	for (i = 0; i < n; i++)
-		if (read(fd[i], &before[i], sizeof(after)) != sizeof(after))
-			return -1;
-	if (prctl(PR_TASK_PERF_EVENTS_ENABLE))
-		return -1;
-	code_loop(SIX_TURNS, 0);
-	if (prctl(PR_TASK_PERF_EVENTS_DISABLE))
-		return -1;
-	for (i = 0; i < n; i++) {
-		if (read(fd[i], &after, sizeof(after)) != sizeof(after))
-			return -1;
-		more[i].count = after.count - before[i].count;
-		more[i].enabled = after.enabled - before[i].enabled;
-		more[i].running = after.running - before[i].running;
-	}
-	return 0;
-}
-
-/* Opens the events, and sees what each counts while it is alone: 0 or -1. */
-static int open_six(int *fd, struct single *alone)
-{
-	int i, one, bad = 0;
-
-	for (i = 0; i < SIX; i++) {
-		one = open_single_of(six_configs[i], false);
-		bad |= count_loop(&one, 1, &alone[i]) ||
-		       alone[i].running != alone[i].enabled ||
-		       alone[i].count < SIX_TURNS;
-		close(one);
-	}
-	for (i = 0; i < SIX; i++) {
-		fd[i] = open_single_of(six_configs[i], false);
-		bad |= fd[i] < 0;
-	}
-	return -bad;
-}
-
-/*
- * An event that ran all the time has counted all. No event has more. Returns
- * the number of errors, and adds to @partly how many had a counter at times.
- */
-static int wrong_six(const int *fd, const struct single *alone, int *partly)
-{
-	struct single more[SIX];
-	int i, wrong = 0;
-
-	if (count_loop(fd, SIX, more))
-		return -1;
-	for (i = 0; i < SIX; i++) {
-		bool all = more[i].running == more[i].enabled;
-
-		wrong += more[i].running > more[i].enabled ||
-			 more[i].count > alone[i].count ||
-			 (all && more[i].count != alone[i].count);
-		*partly += !all;
-	}
-	return wrong;
+	/* So may perf when it starts its own counters. */
+	more = perf_tolerated(&as);
+	EXPECT_TRUE(!fits ||
+		    count_fits(read.sum[0] + more, read.sum[1], 2 * more,
+			       measured(n).insns))
+		TH_LOG("%llu and %llu", read.sum[0], read.sum[1]);
+	EXPECT_TRUE(fits || !read.sum[1]);
 }
 
 /* A loan begins with a borrower's first set, and ends after the last set of all. */
@@ -500,6 +460,7 @@ static void borrow_at_random(unsigned int seed, struct loans *loans)
 {
 	const struct choice * const choices[] = { branches, both, all_but_one };
 	struct set set = { .page = MAP_FAILED, .fd = vpmc_open() };
+	const long turns = turns_here(100);
 	long times = 0;
 
 	while (loans_go_on(loans)) {
@@ -510,8 +471,8 @@ static void borrow_at_random(unsigned int seed, struct loans *loans)
 		if (program_meanwhile(&set, choice))
 			_exit(2);
 		loans->begun = 1;
-		if (set_measure(&set, code_loop, 100, 0) ||
-		    wrong_after(&set, CODE_LOOP(100)))
+		if (set_measure(&set, code_loop, turns, 0) ||
+		    wrong_after(&set, CODE_LOOP(turns)))
 			_exit(3);
 		if (++times > 1000L * loans->wanted + 100000)
 			_exit(4);
@@ -533,16 +494,16 @@ static int many_times(void)
 {
 	const char *loans = getenv("SHARED_LOANS");
 
-	return loans ? atoi(loans) : test_often(500);
+	if (loans)
+		return atoi(loans);
+	return exact_machine() ? test_often(500) : 50;
 }
 
-/* All are exact: the sets, and perf's counting, sampling and multiplexing. */
+/* All are right: the sets, and perf's counting, sampling and multiplexing. */
 TEST_F_TIMEOUT(shared, many_borrowers, 1800)
 {
-	const uint64_t want = code_add(CODE_MEASURE, CODE_LOOP(100000)).insns;
 	int running = 4, status, fd[SIX], i;
-	struct single alone[SIX];
-	struct perf_samples perf;
+	struct of_loop alone[SIX];
 	struct loans *loans;
 
 	loans = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
@@ -556,12 +517,7 @@ TEST_F_TIMEOUT(shared, many_borrowers, 1800)
 			borrow_at_random(i + 1, loans);
 	while (running) {
 		EXPECT_EQ(0, perf_error(100000));
-		ASSERT_EQ(0, samples_open(&perf, 1009));
-		ASSERT_EQ(0, code_measure(perf.fd, PERF_EVENT_IOC_ENABLE,
-					  PERF_EVENT_IOC_DISABLE, code_loop,
-					  100000, 0));
-		EXPECT_EQ(want / 1009, samples_taken(&perf));
-		samples_close(&perf);
+		expect_samples(_metadata, 100000, period_beside(1009));
 		EXPECT_EQ(0, wrong_six(fd, alone, &loans->partly));
 		while (running && waitpid(-1, &status, WNOHANG) > 0) {
 			EXPECT_EQ(0, status);
@@ -576,6 +532,13 @@ TEST_F_TIMEOUT(shared, many_borrowers, 1800)
 	EXPECT_EQ(1, returned(self->perf));
 }
 
-NEEDS({ "*", TRUE_COUNTS | DISTURBS | ROOT },);
+NEEDS(
+	{ "shared.overflows*", COUNTER | DISTURBS | ROOT },
+	{ "shared.inherited", COUNTER | DISTURBS | ROOT },
+	{ "shared.more_not_zeroed", PMU | DISTURBS | ROOT, ROOM_FOR_SETS },
+	{ "shared.multiplexed", PMU | DISTURBS | ROOT, ROOM_FOR_SETS },
+	{ "shared.enabled_and_disabled", PMU | DISTURBS | ROOT, ROOM_FOR_SETS },
+	{ "*", PMU | DISTURBS | ROOT | TWO_CPUS, ROOM_FOR_SETS },
+);
 
 TEST_HARNESS_MAIN

@@ -135,15 +135,26 @@ static long ms_now(void)
 	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Is another set refused at once, because of a pinned event of perf? */
+/*
+ * Is another set refused at once, because of a pinned event of perf? Elsewhere than in
+ * the emulator others may have taken the CPU meanwhile. Then it is tried again.
+ */
 static bool is_refused_at_once(const struct choice *choice)
 {
-	long before = ms_now();
+	int tries = exact_machine() ? 1 : 10;
 	struct set other;
+	long before;
 
-	return set_open(&other, choice) == -EBUSY &&
-	       other.control.reason == VPMC_REASON_PMU_PERF &&
-	       ms_now() - before < 50 * test_slowness();
+	while (tries--) {
+		before = ms_now();
+		if (set_open(&other, choice) != -EBUSY ||
+		    other.control.reason != VPMC_REASON_PMU_PERF)
+			return false;
+		if (ms_now() - before < 50 * test_slowness())
+			return true;
+		set_close(&other);
+	}
+	return false;
 }
 
 /*
@@ -179,7 +190,8 @@ TEST_F(shared, pinned_cycles_move_back)
 			   (i ? VPMC_CONTROL_INHERIT_THREADS : 0));
 		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CONTROL,
 					&self->set.control));
-		EXPECT_GT(150 * test_slowness(), ms_now() - before);
+		EXPECT_GT((exact_machine() ? 150 : 1500) * test_slowness(),
+			  ms_now() - before);
 		ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
 		EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
 		EXPECT_EQ(8, read(self->perf[0], &count, 8));
@@ -226,7 +238,7 @@ TEST_F(shared, event_comes)
 	for (cpu = 0; cpu < 2; cpu++) {
 		ASSERT_EQ(0, pin(cpu));
 		ASSERT_EQ(0, open_branches(self->perf, ALL_GP - 1, 0));
-		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+		ASSERT_EQ(0, set_clear(&self->set));
 		ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
 		EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
 		EXPECT_LT(0, group_counts(self->perf, ALL_GP - 1));
@@ -247,7 +259,7 @@ TEST_F(shared, group_moves)
 	ASSERT_EQ(0, set_open(&self->set, branches));
 	for (i = 0; i < 3; i++) {
 		ASSERT_LT(0, group_counts(self->perf, ALL_GP - 1));
-		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+		ASSERT_EQ(0, set_clear(&self->set));
 		ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
 		EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
 	}
@@ -311,15 +323,22 @@ TEST_F(shared, grows)
 	EXPECT_EQ(0, child_status(pid));
 	EXPECT_EQ(1, index_of(&self->set, 0));
 	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
-	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+	ASSERT_EQ(0, set_clear(&self->set));
 	ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
 	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
 }
 
-/* Sums of a set of the kernel on all counters but one; they must be equal. */
+/* Few instructions, which a counter must not count before the others. */
+#define COUNTED_EARLY	50
+
+/*
+ * Sums of a set of the kernel on all counters but one; they must be equal, or as near as
+ * what START and interrupts add.
+ */
 static int kernel_sums_differ(void)
 {
 	struct vpmc_read read;
+	uint64_t before, more;
 	struct set set;
 	int i;
 
@@ -327,14 +346,22 @@ static int kernel_sums_differ(void)
 	for (i = 1; i < ALL_GP; i++)
 		control_add(&set.control, EV_KERNEL_INSNS, i);
 	set.fd = vpmc_open();
-	if (set_control(&set) || vpmc_ioctl(set.fd, VPMC_IOC_START, 0))
+	/* The faults of a new process are over. */
+	disturbances();
+	code_loop(1, 0);
+	if (set_control(&set))
+		return 1;
+	before = disturbances();
+	if (vpmc_ioctl(set.fd, VPMC_IOC_START, 0))
 		return 1;
 	code_loop(1000, 0);
 	if (vpmc_ioctl(set.fd, VPMC_IOC_STOP, 0) || vpmc_read(set.fd, &read) ||
 	    read.sum[0] < 2 * 1000)
 		return 2;
+	more = tolerated(disturbances() - before, 1);
 	for (i = 1; i < ALL_GP - 1; i++)
-		if (read.sum[i] != read.sum[0])
+		if (!count_fits(read.sum[i] + more, read.sum[0], 2 * more,
+				COUNTED_EARLY))
 			return 3;
 	return 0;
 }
@@ -475,6 +502,7 @@ TEST_F(shared, revoked)
 /* A CPU that comes while counters are lent lends them, too, and returns them. */
 TEST_F(shared, cpu_comes)
 {
+	count_all_interrupts();
 	ASSERT_EQ(0, set_cpu_online(1, "0"));
 	ASSERT_EQ(0, set_open(&self->set, all_but_one));
 	ASSERT_EQ(0, set_cpu_online(1, "1"));
@@ -486,7 +514,7 @@ TEST_F(shared, cpu_comes)
 	ASSERT_EQ(0, set_cpu_online(1, "0"));
 	ASSERT_EQ(0, set_cpu_online(1, "1"));
 	ASSERT_EQ(0, pin(1));
-	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+	ASSERT_EQ(0, set_clear(&self->set));
 	ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
 	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
 	set_close(&self->set);
@@ -509,11 +537,30 @@ static bool has_global_register(void)
 	return machine.features & VPMC_FEATURE_GLOBAL_CTRL;
 }
 
+static bool has_three_fixed(void)
+{
+	return has_room_for_sets() && machine.nr_fixed == 3;
+}
+
+#define THREE_FIXED	\
+	"four to eight programmable counters and three fixed ones", NULL, has_three_fixed
+
 NEEDS(
 	/* Otherwise counters start and stop one after the other. */
-	{ "shared.grows_for_the_kernel", TRUE_COUNTS | DISTURBS | ROOT, "a register that starts all counters", NULL, has_global_register },
-	{ "shared.pinned_event_cannot_move", TRUE_COUNTS | DISTURBS | ROOT, "a processor of model 94", NULL, has_bound_event },
-	{ "*", TRUE_COUNTS | DISTURBS | ROOT },
+	{ "shared.grows_for_the_kernel", PMU | DISTURBS | ROOT,
+	  "a register that starts all counters", NULL, has_global_register },
+	{ "shared.pinned_event_cannot_move", PMU | DISTURBS | ROOT | TWO_CPUS,
+	  "a processor of model 94", NULL, has_bound_event },
+	{ "shared.cpu_comes", PMU | DISTURBS | ROOT | TWO_CPUS,
+	  "a CPU 1 that can be taken away",
+	  "/sys/devices/system/cpu/cpu1/online", has_room_for_sets },
+	{ "shared.pinned_cycles*", PMU | DISTURBS | ROOT | TWO_CPUS, THREE_FIXED },
+	{ "shared.limit", PMU | DISTURBS | ROOT, THREE_FIXED },
+	{ "shared.event_comes", PMU | DISTURBS | ROOT | TWO_CPUS, ROOM_FOR_SETS },
+	{ "shared.grows", PMU | DISTURBS | ROOT | TWO_CPUS, ROOM_FOR_SETS },
+	{ "shared.pinned_events_need_them", PMU | DISTURBS | ROOT | TWO_CPUS, ROOM_FOR_SETS },
+	{ "shared.cpus_refused", PMU | DISTURBS | ROOT | TWO_CPUS, ROOM_FOR_SETS },
+	{ "*", PMU | DISTURBS | ROOT, ROOM_FOR_SETS },
 );
 
 TEST_HARNESS_MAIN

@@ -100,6 +100,12 @@ static inline int perf_open_leftover(void)
 	return fd;
 }
 
+/* With another choice a set does not refuse perf, or leaves counters to it. */
+static inline bool sets_have_all(void)
+{
+	return !strncmp(line_of("/proc/sys/kernel/vpmc_counters"), "all", 3);
+}
+
 /* The counts of a group of @n events: 0 or -1. */
 static inline int perf_read(int leader, unsigned int n, __u64 *count)
 {
@@ -115,20 +121,70 @@ static inline int perf_read(int leader, unsigned int n, __u64 *count)
 	return 0;
 }
 
-/* Counts a loop of @n iterations. Returns perf's error, or ~0. */
+/*
+ * Turns of a loop. Where counts are not exact, it counts much more than what its
+ * interrupts add.
+ */
+static inline long turns_here(long n)
+{
+	return counts_are_exact() ? n : n + 10000;
+}
+
+/*
+ * ENABLE, body(a, b), DISABLE. @perf is the set that perf's event would be: it has what
+ * may be counted too much since memset().
+ */
+static inline long perf_measure(struct set *perf, code_fn body, long a, long b)
+{
+	return set_measure_by(perf, PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE,
+			      body, a, b);
+}
+
+/* An interrupt may make perf stop its counters and start them. */
+static inline uint64_t perf_tolerated(const struct set *perf)
+{
+	return tolerated(perf->disturbances, perf->starts + perf->disturbances);
+}
+
+/* Then it ends a piece, too. */
+static inline uint64_t perf_piece(const struct set *perf, uint64_t truth)
+{
+	return truth / (perf->pieces + perf->disturbances ?: 1);
+}
+
+/* Is this what perf_measure() has counted? */
+static inline bool perf_fits(const struct set *perf, uint64_t got, uint64_t truth)
+{
+	return count_fits(got, truth, perf_tolerated(perf),
+			  perf_piece(perf, truth));
+}
+
+/* Are these instructions, branches and cycles what perf_measure() has counted? */
+static inline bool perf_three_fit(const struct set *perf, const __u64 *count,
+				  struct code_count truth)
+{
+	return perf_fits(perf, count[0], truth.insns) &&
+	       perf_fits(perf, count[1], truth.branches) &&
+	       cycles_fit(count[2], truth.insns, perf_tolerated(perf));
+}
+
+/*
+ * Counts a loop of @n iterations. Returns 0 if perf's count is right, or its error, or
+ * ~0.
+ */
 static inline uint64_t perf_error(long n)
 {
-	const struct code_count want = code_add(CODE_MEASURE, CODE_LOOP(n));
-	int fd = perf_open_insns();
+	const struct code_count want = measured(turns_here(n));
+	struct set perf = { .fd = perf_open_insns() };
 	__u64 count;
 
-	if (fd < 0)
+	if (perf.fd < 0)
 		return ~0ULL;
-	if (code_measure(fd, PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE,
-			 code_loop, n, 0) || perf_read(fd, 1, &count))
+	if (perf_measure(&perf, code_loop, turns_here(n), 0) ||
+	    perf_read(perf.fd, 1, &count))
 		count = want.insns - 1;
-	close(fd);
-	return count - want.insns;
+	close(perf.fd);
+	return perf_fits(&perf, count, want.insns) ? 0 : count - want.insns;
 }
 
 #endif /* PERF_H */
