@@ -97,7 +97,8 @@ TEST(group_outlives_its_event)
 	}
 	ASSERT_EQ(0, pin(0));
 	ASSERT_EQ(0, set_open(&set, both));
-	for (i = 0; i < 20 && switches < test_often(6); i++) {
+	/* The timer may be late on a host that has other work. */
+	for (i = 0; i < 1000 && switches < test_often(6); i++) {
 		set_counts(_metadata, &set);
 		ASSERT_EQ(0, vpmc_read(set.fd, &read));
 		switches += read.switches;

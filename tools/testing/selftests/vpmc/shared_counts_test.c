@@ -251,9 +251,7 @@ static long multiplexed_counts(const int *fd, struct set *set, long n)
 	    prctl(PR_TASK_PERF_EVENTS_DISABLE))
 		return -1;
 	for (i = 0; i < MULTIPLEXED; i++) {
-		if (read(fd[i], &after, sizeof(after)) != sizeof(after) ||
-		    (n > 1000000 && (!after.running ||
-				     after.running >= after.enabled / 2)))
+		if (read(fd[i], &after, sizeof(after)) != sizeof(after))
 			return -1;
 		sum += after.count;
 	}
@@ -261,6 +259,19 @@ static long multiplexed_counts(const int *fd, struct set *set, long n)
 	set->pieces = 1 + own_switches() - switches;
 	set->starts = 1;
 	return sum;
+}
+
+/* Each event has had a counter for some time, and none for half of it. */
+static bool each_had_its_turn(const int *fd)
+{
+	struct single now;
+	int i;
+
+	for (i = 0; i < MULTIPLEXED; i++)
+		if (read(fd[i], &now, sizeof(now)) != sizeof(now) ||
+		    !now.running || now.running >= now.enabled / 2)
+			return false;
+	return true;
 }
 
 /* The start and the stop of each event starts the one that counts, too. */
@@ -278,6 +289,8 @@ static uint64_t multiplexed_tolerated(const struct set *set)
  */
 TEST_F(shared, multiplexed)
 {
+	/* perf's timer may be late on a host that has other work. */
+	const int rounds = exact_machine() ? 2 : 20;
 	const long n = MULTIPLEXED_TURNS;
 	int fd[MULTIPLEXED], i;
 	uint64_t less, more;
@@ -288,7 +301,7 @@ TEST_F(shared, multiplexed)
 		fd[i] = open_single(false);
 		ASSERT_LE(0, fd[i]);
 	}
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < 2 || (i < rounds && !each_had_its_turn(fd)); i++) {
 		few = multiplexed_counts(fd, &self->set, 1000);
 		EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
 		less = multiplexed_tolerated(&self->set);
@@ -302,6 +315,7 @@ TEST_F(shared, multiplexed)
 			       (unsigned long long)less,
 			       (unsigned long long)(more - less));
 	}
+	EXPECT_TRUE(each_had_its_turn(fd));
 	for (i = 0; i < MULTIPLEXED; i++)
 		close(fd[i]);
 }
@@ -444,6 +458,7 @@ static int program_meanwhile(struct set *set, const struct choice *choice)
 		if (err != -EBUSY || (set->control.reason != VPMC_REASON_REVOKED &&
 				      set->control.reason != VPMC_REASON_PMU_BUSY))
 			break;
+		usleep(10000);
 	}
 	if (err)
 		fprintf(stderr, "# CONTROL: %d, reason %u\n", err,

@@ -35,13 +35,13 @@ static __attribute__((__noinline__)) bool may_rdpmc(uint32_t index)
 /*
  * The kernel logs a process that dies of SIGSEGV, which looks like a bug. Here
  * the fault is expected, so the log entry is suppressed: in the emulator, whose log
- * is checked. A user's machine stays as it is.
+ * is checked. A user's machine stays as it is, and one that stands for it.
  */
 static inline int silence_faults(void)
 {
 	int fd, err;
 
-	if (!emulator())
+	if (!emulator() || asked_to_disturb() >= 0)
 		return 0;
 	fd = open("/proc/sys/debug/exception-trace", O_WRONLY);
 	err = fd < 0 || write(fd, "0\n", 2) != 2;
