@@ -46,9 +46,10 @@ need() {
 # reads its output any more. Nothing interrupts COMMAND, and it may fail.
 at_exit() {
 	_at_exit=$1
-	trap 'trap "" HUP INT PIPE TERM; set +e; eval "$_at_exit"' EXIT
+	trap 'trap "" HUP INT PIPE QUIT TERM; set +e; eval "$_at_exit"' EXIT
 	trap 'exit 129' HUP
 	trap 'exit 130' INT
+	trap 'exit 131' QUIT
 	trap 'exit 141' PIPE
 	trap 'exit 143' TERM
 }
@@ -97,7 +98,7 @@ progress() {
 
 # old_traps: signals do again what they did before run_logged
 old_traps() {
-	trap - HUP INT PIPE TERM
+	trap - HUP INT PIPE QUIT TERM
 	eval "$_traps"
 }
 
@@ -137,6 +138,7 @@ run_logged() {
 	rm "$logdir/.traps.$$"
 	trap 'stop_logged 1' HUP
 	trap 'stop_logged 2' INT
+	trap 'stop_logged 3' QUIT
 	trap 'stop_logged 13' PIPE
 	trap 'stop_logged 15' TERM
 	setsid "$@" >"$_log" 2>&1 </dev/null &

@@ -572,14 +572,15 @@ static bool has_fixed_register(void)
 }
 
 #define OUR_COUNTERS	"four programmable counters, or six without fixed ones", NULL, has_ours
-#define REGISTERS	"a register that starts all counters, in /dev/cpu/0/msr", "/dev/cpu/0/msr"
+#define REGISTERS	"four counters, and a register that starts all, in /dev/cpu/0/msr", \
+			"/dev/cpu/0/msr"
 
 NEEDS(
 	{ "global.bad_input", VPMC | DISTURBS | ROOT,
 	  "four programmable counters and three fixed ones", NULL, has_four_and_three },
 	{ "global.not_privileged", COUNTER | DISTURBS | ROOT },
 	{ "global.pinned_events", PMU | DISTURBS | ROOT | TWO_CPUS,
-	  "four programmable counters", NULL, has_four },
+	  "four programmable counters, and fixed ones", NULL, has_four },
 	{ "global.lent_and_returned", PMU | DISTURBS | ROOT | TWO_CPUS, OUR_COUNTERS },
 	{ "beside.same_thread", PMU | DISTURBS | ROOT | TWO_CPUS, OUR_COUNTERS },
 	{ "beside.thousand_switches", PMU | DISTURBS | ROOT | TWO_CPUS, OUR_COUNTERS },
@@ -590,7 +591,8 @@ NEEDS(
 	  REGISTERS, has_global_register },
 	{ "beside.stopped_set_stands", PMU | DISTURBS | ROOT, REGISTERS, has_global_register },
 	{ "beside.event_stops_while_we_write", PMU | DISTURBS | ROOT,
-	  REGISTERS, has_fixed_register },
+	  "four counters, fixed ones, and a register that starts all, in /dev/cpu/0/msr",
+	  "/dev/cpu/0/msr", has_fixed_register },
 	{ "beside.kernel_counts_go_on", EXACT | DISTURBS | ROOT },
 	{ "*", PMU | DISTURBS | ROOT, OUR_COUNTERS },
 );

@@ -305,7 +305,7 @@ TEST_F(family, time_is_added)
 
 /*
  * A child migrates, and says how often its page told so. The scheduler may move it
- * until it is pinned for the first time. Its end is on the last CPU.
+ * until it is pinned for the first time.
  */
 static int migrate(void)
 {
@@ -340,7 +340,8 @@ TEST_F(family, migrations_are_added)
 	status = child_status(pid);
 	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_STOP, 0));
 	ASSERT_LE(MOVES, status);
-	ASSERT_GT(100, status);
+	/* It is on the first of the two CPUs at the beginning, perhaps. */
+	ASSERT_GE(exact_machine() ? MOVES + 1 : 99, status);
 	ASSERT_EQ(0, family_read(fd, 0, &own));
 	ASSERT_EQ(0, family_read(fd, FINISHED, &all));
 	EXPECT_EQ(own.migrations + status, all.migrations);

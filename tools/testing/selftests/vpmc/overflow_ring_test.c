@@ -513,7 +513,7 @@ TEST_F(overflow_ring, poll_wakes)
 	uint32_t wakes = 0;
 	int i;
 
-	for (i = 0; i < (exact_machine() ? 1 : 20) && wakes < 2; i++)
+	for (i = 0; i < test_tries(20) && wakes < 2; i++)
 		wakes = wakes_of_reader(_metadata, self);
 	EXPECT_LT(1, wakes);
 }

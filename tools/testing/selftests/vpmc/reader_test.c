@@ -176,8 +176,8 @@ static int learn(struct shape *shape, struct traced *traced,
 		    position[2 * n + i] - position[n + i] != shape->turn)
 			return -4;
 	}
-	/* Undisturbed: one turn. Only the exact machine has no other load. */
-	for (i = 0; i < (exact_machine() ? 1 : 100); i++) {
+	/* Undisturbed: one turn. */
+	for (i = 0; i < test_tries(100); i++) {
 		pid = start_traced(traced, choice);
 		if (pid < 0 || finish(pid))
 			return -5;

@@ -289,8 +289,7 @@ static uint64_t multiplexed_tolerated(const struct set *set)
  */
 TEST_F(shared, multiplexed)
 {
-	/* perf's timer may be late on a host that has other work. */
-	const int rounds = exact_machine() ? 2 : 20;
+	const int rounds = test_tries(20);
 	const long n = MULTIPLEXED_TURNS;
 	int fd[MULTIPLEXED], i;
 	uint64_t less, more;
@@ -307,6 +306,7 @@ TEST_F(shared, multiplexed)
 		less = multiplexed_tolerated(&self->set);
 		many = multiplexed_counts(fd, &self->set, n);
 		EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(n)));
+		EXPECT_TRUE(!exact_machine() || each_had_its_turn(fd));
 		EXPECT_LT(0, few);
 		more = less + multiplexed_tolerated(&self->set);
 		EXPECT_TRUE(count_fits(many - few + less, n - 1000, more,

@@ -534,7 +534,7 @@ static bool has_bound_event(void)
 
 static bool has_global_register(void)
 {
-	return machine.features & VPMC_FEATURE_GLOBAL_CTRL;
+	return has_room_for_sets() && machine.features & VPMC_FEATURE_GLOBAL_CTRL;
 }
 
 static bool has_three_fixed(void)
@@ -548,7 +548,8 @@ static bool has_three_fixed(void)
 NEEDS(
 	/* Otherwise counters start and stop one after the other. */
 	{ "shared.grows_for_the_kernel", PMU | DISTURBS | ROOT,
-	  "a register that starts all counters", NULL, has_global_register },
+	  "four to eight programmable counters, and a register that starts all",
+	  NULL, has_global_register },
 	{ "shared.pinned_event_cannot_move", PMU | DISTURBS | ROOT | TWO_CPUS,
 	  "a processor of model 94", NULL, has_bound_event },
 	{ "shared.cpu_comes", PMU | DISTURBS | ROOT | TWO_CPUS,

@@ -146,8 +146,7 @@ TEST_F(switches, preemptions)
 	ASSERT_LT(0, pid[1]);
 	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
 	before = difference(&self->set);
-	/* Their timers may be late on a host that has other work. */
-	for (i = 0; i < 20 && page_switches(&self->set) < test_often(100); i++)
+	for (i = 0; i < test_tries(20) && page_switches(&self->set) < test_often(100); i++)
 		code_loop(10000000, 0);
 	EXPECT_EQ(before, difference(&self->set));
 	EXPECT_LE(test_often(100), page_switches(&self->set));

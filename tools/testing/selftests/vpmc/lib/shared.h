@@ -20,7 +20,7 @@ static const struct choice seven[] = {
 	{ EV_BRANCHES, VPMC_ANY }, {}
 };
 
-/* The programmable counters of the machine, 4 or 6, and all of them but one. */
+/* The programmable counters of the machine, 4 to 8, and all of them but one. */
 #define MAX_GP		8
 #define ALL_GP		((int)machine.nr_gp)
 #define all_but_one	(seven + MAX_GP - ALL_GP)

@@ -104,13 +104,13 @@ static inline int open_six(int *fd, struct of_loop *alone)
 
 /* An event that ran all the time has counted all. No event has more. */
 static inline bool six_fits(const struct of_loop *now, const struct of_loop *alone,
-		     uint64_t config)
+			    uint64_t config)
 {
 	bool all = now->more.running == now->more.enabled;
 
 	if (now->more.running > now->more.enabled)
 		return false;
-	/* Then their rate changes. */
+	/* Two loops of the same instructions take different numbers of cycles. */
 	if (!tolerance_none && config == PERF_COUNT_HW_CPU_CYCLES)
 		return !all || cycles_fit(now->more.count, 2 * SIX_TURNS,
 					  now->tolerance + 1000);

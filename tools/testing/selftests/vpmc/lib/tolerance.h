@@ -163,9 +163,9 @@ static inline void tolerance_measure(void)
 			.index = VPMC_ANY,
 		},
 	};
-	int64_t most = -1, more;
 	uint64_t events, before;
-	int fd, i;
+	int64_t most = 0, more;
+	int fd, i, measured = 0;
 
 	fd = open("/proc/thread-self/perfctr", O_RDWR | O_CREAT, 0);
 	if (fd < 0 || ioctl(fd, VPMC_IOC_CONTROL, &control))
@@ -175,10 +175,13 @@ static inline void tolerance_measure(void)
 		before = events;
 		more = tolerance_run(fd, &events);
 		/* What an event added is not known. */
-		if (before == events && more > most)
+		if (before != events)
+			continue;
+		measured++;
+		if (more > most)
 			most = more;
 	}
-	if (most < 0)
+	if (!measured)
 		_exit(ALL_DISTURBED);
 	_exit(most < TOLERANCE_START ? most : TOLERANCE_START);
 }

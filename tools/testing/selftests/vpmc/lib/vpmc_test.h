@@ -78,6 +78,15 @@ static inline int test_often(int n)
 }
 
 /*
+ * How many times to try until something has happened so often. Where CPUs run in
+ * parallel, a timer may be late, or a CPU may stand, because the host has other work.
+ */
+static inline int test_tries(int n)
+{
+	return exact_machine() ? 1 : n;
+}
+
+/*
  * Returns a sleep of @ns, or longer, so that the thread leaves the CPU before
  * it is over.
  */
