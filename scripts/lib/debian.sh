@@ -10,16 +10,22 @@ downloads=$cache/download
 debian_other=QEMU_SRC
 debian_keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
-# debian_mirrors: prints the archives that apt knows for this machine's release
+# debian_mirrors [SUITE]: prints the archives that apt knows for this machine's release, or
+# for its security updates if SUITE is NAME-security
 debian_mirrors() {
 	(
 		# shellcheck source=/dev/null
 		. /etc/os-release
+		case ${1:-} in
+		*-security) _kind=-security ;;
+		*) _kind='' ;;
+		esac
 		# shellcheck disable=SC2016 # apt's own variables
 		# security and updates are in other archives, or in the same one again
 		apt-get indextargets --format '$(TARGET_OF) $(RELEASE) $(REPO_URI)' 'Created-By: Packages' |
-			awk -v name="${VERSION_CODENAME:-none}" '($1 == "deb" || $1 == "deb-src") &&
-				($2 == name || $2 == "stable") && !seen[$3]++ { print $3 }'
+			awk -v name="${VERSION_CODENAME:-none}$_kind" -v stable="stable$_kind" \
+				'($1 == "deb" || $1 == "deb-src") &&
+				($2 == name || $2 == stable) && !seen[$3]++ { print $3 }'
 	)
 }
 
@@ -69,7 +75,7 @@ debian_fetch() {
 	_suite=$1 _dir=$2
 	shift 2
 	[ -r "$debian_keyring" ] || die "$debian_keyring is missing: run 'make deps'"
-	_mirrors=$(debian_mirrors)
+	_mirrors=$(debian_mirrors "$_suite")
 	[ -n "$_mirrors" ] ||
 		die "apt's configuration names no archive of this Debian release; set $debian_other=DIR or $debian_other=TARBALL"
 	for _m in $_mirrors; do

@@ -33,9 +33,11 @@ source_id() {
 	cat "$_memo"
 }
 
-# unpack_kernel SOURCE TREE: unpacks the kernel that the series is made for
+# unpack_kernel SOURCE TREE: unpacks the kernel that the series is made for. A tree from
+# before may be too old for the series of today.
 unpack_kernel() {
 	unpack "$1" "$(source_id "$1")" "$2" check_kernel
+	check_kernel "$2" "$1"
 }
 
 # check_kernel DIR SOURCE: dies if DIR, made from SOURCE, is another kernel
@@ -43,8 +45,12 @@ check_kernel() {
 	[ -f "$1/Makefile" ] || die "$2: no kernel source (there is no Makefile)"
 	_found=$(sed -n 's/^\(VERSION\|PATCHLEVEL\|SUBLEVEL\) = *//p' "$1/Makefile" | paste -sd.)
 	check_version "the kernel in $2" "$_found" "$KERNEL_SERIES"
-	printf '%s\n' "$KERNEL_OLDEST" "$_found" | sort -CV ||
-		die "the kernel in $2 is version $_found; the series is for $KERNEL_OLDEST and later ones of $KERNEL_SERIES"
+	printf '%s\n' "$KERNEL_OLDEST" "$_found" | sort -CV && return
+	_mend=
+	[ "$2" != "/usr/src/$KERNEL_PACKAGE.tar.xz" ] ||
+		_mend="; 'apt-get update' and 'apt-get install $KERNEL_PACKAGE' get the newest package, or set KSRC=DIR or KSRC=TARBALL"
+	die "the kernel in $2 is version $_found; that is too old:" \
+		"the series is for $KERNEL_OLDEST and later ones of $KERNEL_SERIES$_mend"
 }
 
 # unpack SOURCE ID TREE CHECK: makes TREE a copy of SOURCE. An existing tree keeps the

@@ -60,8 +60,7 @@ warnings() {
 
 # list_objects: writes the lists of objects for warnings(): ours, touched-64 and touched
 list_objects() {
-	# syscore_ops.c is for earlier kernels; the suite bases compiles it there
-	ours | sed -n 's/\.c$/.o/p' | grep -v /syscore_ops.o >"$tmp/ours"
+	ours | sed -n 's/\.c$/.o/p' >"$tmp/ours"
 	touched >"$tmp/touched-64"
 	# FRED needs 64 bits, and few configurations have it
 	grep -v /entry_fred.o "$tmp/touched-64" >"$tmp/touched"

@@ -13,8 +13,8 @@
 /*
  * One way to read @counters counters. @left_out says why it is not available,
  * or is NULL. Costs are those of one read, without the harness. The
- * instructions of perf_event's reads are unknown, because perf gets the PMU
- * only while vpmc does not have it.
+ * instructions of perf_event's reads are unknown, because vpmc counts nothing
+ * while perf is measured: with kernel.vpmc_counters at "all" it could not.
  */
 struct way {
 	const char *name;

@@ -70,6 +70,11 @@ class Boot:
             return ["-accel", "tcg,thread=multi"]
         return ["-accel", "tcg", "-icount", "shift=0,sleep=" + ("on" if self.stdin == "tty" else "off")]
 
+    def appended(self):
+        """Returns the arguments that VPMC_APPEND has for the kernel, without unwanted ones."""
+        return [word for word in os.environ.get("VPMC_APPEND", "").split()
+                if word.split("=")[0] not in self.options.without]
+
     def configure(self):
         """Configures the machine. Returns where to write the guest's input."""
         m, o = self.machine, self.options
@@ -79,7 +84,7 @@ class Boot:
                       *self.clock(), "-rtc", "base=2024-01-01,clock=vm", "-seed", "1",
                       "-kernel", self.kernel, "-initrd", self.initramfs(),
                       "-append", " ".join(["console=ttyS0 panic=-1 nmi_watchdog=0 no_timer_check",
-                                           *os.environ.get("VPMC_APPEND", "").split(), o["append"]]).strip()]
+                                           *self.appended(), o["append"]]).strip()]
         open(self.log, "wb").close()
         if "," in self.log or "," in m.rundir:
             raise Refused(f"{self.log}: the path must not contain a comma")

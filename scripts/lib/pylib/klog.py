@@ -42,9 +42,9 @@ PROBLEM = re.compile("|".join(PATTERNS))
 # series adds to arch/x86/events/core.c. Functions of backends have names with intel_ and
 # amd_. Their callers have one of the names here.
 KCSAN = re.compile(r"\bBUG: KCSAN: ")
-OURS = re.compile(r" \w*(?:vpmc|beside_|percounter_|costs_)|"
+OURS = re.compile(r" \w*(?:vpmc|beside_|globalctl_|percounter_|costs_)| share_|"
                   r" (?:__)?x86_pmu_(?:all_fit|begin_loan|end_loan|exchange_callbacks|give|hand_lent_on|hand_on|has_events|is_used|"
-                  r"keep|leave|lend|look_at_lent|must_leave|pinned|release|return|take|unlend|uses|withhold)")
+                  r"keep|leave|lend|look_at_lent|must_leave|pinned|release|return|take|unlend|uses)")
 FRAME = re.compile(r" [\w.]+\+0x[0-9a-f]+/0x[0-9a-f]+$")
 ACCESS = re.compile(r" to 0x[0-9a-f]+ of \d+ bytes by ")
 NEAR = 2                        # frames of a stack that say whose access it is

@@ -27,7 +27,7 @@ class Options:
     def __init__(self, args, usage):
         self.value = {"--cpus": 2, "--mem": 512, "--timeout": None, "--stall": None, "--kernel": None,
                       "--log": None, "--cpu": None, "--append": "", "--out": None, "--wake": 0}
-        self.add, self.qemu, self.expect = [], [], []
+        self.add, self.qemu, self.expect, self.without = [], [], [], []
         self.tty = self.add_kernel = self.parallel = self.plain = self.kvm = False
         args = list(args)
         seen = set()
@@ -41,7 +41,7 @@ class Options:
             if name in self.FLAGS and not equals:
                 setattr(self, name[2:].replace("-", "_"), True)
                 continue
-            if name not in self.value and name not in ("--add", "--qemu", "--expect"):
+            if name not in self.value and name not in ("--add", "--qemu", "--expect", "--without"):
                 raise Refused(f"unknown option {name} (--help lists them)")
             if not equals:
                 if not args:
@@ -69,10 +69,10 @@ class Options:
             self.add.append(value)
         elif name == "--qemu":
             self.qemu.append(value)
-        elif name == "--expect":
+        elif name in ("--expect", "--without"):
             if not value:
-                raise Refused("--expect wants a value (--help)")
-            self.expect.append(value)
+                raise Refused(f"{name} wants a value (--help)")
+            (self.expect if name == "--expect" else self.without).append(value)
         elif name in seen:
             raise Refused(f"{name} is given twice")
         else:

@@ -102,7 +102,10 @@ equal "info -j: one is borrowed" '"borrowed":{"programmable_mask":8,"fixed_mask"
 	"$(vpmc info -j | tr -d ' \n' | grep -o '"borrowed":{[^}]*}')"
 kill $stat
 wait $stat || :
-echo 0xc,0x1 >/proc/sys/kernel/vpmc_counters
-equal "info: some are vpmc's own" "vpmc's own: programmable 0xc, fixed 0x1 borrowed: none perf's: programmable 0x3, fixed 0x6" \
-	"$(shares)"
 echo all >/proc/sys/kernel/vpmc_counters
+vpmc stat -e branches -o /dev/null -- sleep 100 &
+stat=$!
+await counts
+equal "info: all are vpmc's own" "vpmc's own: programmable 0xf, fixed 0x7 borrowed: none perf's: none" "$(shares)"
+kill $stat
+wait $stat || :

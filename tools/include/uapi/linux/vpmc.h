@@ -50,13 +50,6 @@
  *				set.
  * @VPMC_STATE_OVERFLOWED:	Stopped because a counter's period passed. The
  *				sums stay. RESUME continues from them.
- * @VPMC_STATE_PAUSED:		A running set whose PMU perf has now
- *				(kernel.vpmc_counters is "yield"). The sums and
- *				the run time stand. The set runs again by itself
- *				when perf has no event any more. The page of a
- *				thread that is on no CPU shows this from its
- *				next time on a CPU, or the next ioctl(), read()
- *				or poll(), on.
  */
 enum vpmc_state {
 	VPMC_STATE_EMPTY	= 0,
@@ -66,7 +59,6 @@ enum vpmc_state {
 	VPMC_STATE_EXITED	= 4,
 	VPMC_STATE_REVOKED	= 5,
 	VPMC_STATE_OVERFLOWED	= 6,
-	VPMC_STATE_PAUSED	= 7,
 };
 
 /*
@@ -113,8 +105,8 @@ struct vpmc_slot {
  *		for all counters of a set.
  * @tsc_base:	Running: the owner's run time in TSC ticks is tsc_base + RDTSC,
  *		modulo 2^64. Otherwise: the run time itself.
- * @switches:	How often the owner was put on a CPU while the set was running
- *		or paused, since the set was programmed or cleared.
+ * @switches:	How often the owner was put on a CPU while the set was running,
+ *		since the set was programmed or cleared.
  * @migrations:	How many of @switches were to another CPU than the last one.
  * @overflowed:	The counters whose period passed: bit n for element n of @slot.
  *		Zero unless @state is VPMC_STATE_OVERFLOWED.
@@ -160,11 +152,11 @@ struct vpmc_slot {
  *	} while (page->generation != generation);
  *
  * RDPMC is permitted while the page is mapped and a set with counters is
- * programmed, stopped or not. If a thread's set was revoked, or perf has the
- * PMU, and its page is mapped, RDPMC reads zero in this thread. So a revocation
- * or a pause during a read only causes another retry. If another thread of the
- * process unlinks the counters during a read, or replaces them by a set without
- * counters, the reader gets SIGSEGV.
+ * programmed, stopped or not. If a thread's set was revoked and its page is
+ * mapped, RDPMC reads zero in this thread. So a revocation during a read only
+ * causes another retry. If another thread of the process unlinks the counters
+ * during a read, or replaces them by a set without counters, the reader gets
+ * SIGSEGV.
  *
  * The fields from @generation to the fourth slot fill two cache lines.
  */
@@ -246,9 +238,8 @@ enum vpmc_kind {
  * @tsc_khz:	Out: rate of the TSC, 0 if not known.
  * @map_size:	Out: bytes that mmap() takes.
  * @name:	Out: name of the backend, NUL terminated.
- * @own_mask:	Out: counters that are vpmc's now, without a loan of perf:
- *		permanently (kernel.vpmc_counters), or while vpmc has the whole
- *		PMU.
+ * @own_mask:	Out: counters that are vpmc's now without a loan of perf, because
+ *		vpmc has the whole PMU.
  * @borrowed_mask: Out: counters that vpmc has borrowed from perf now.
  * @perf_mask:	Out: all other counters. perf can use them now, unless @holder is
  *		another user.
@@ -394,10 +385,9 @@ struct vpmc_counter {
  * @VPMC_REASON_RING:		@ring_records is not a power of two up to
  *				VPMC_RING_MAX_RECORDS, or @ring_watermark is not
  *				one of the numbers from 1 to @ring_records.
- * @VPMC_REASON_RING_MEMORY:	The ring and other memory pinned for the owner's
- *				process exceed RLIMIT_MEMLOCK; or, with SAMPLE,
- *				the buffers of all CPUs and other memory locked
- *				for the caller's user do.
+ * @VPMC_REASON_RING_MEMORY:	The ring, or with SAMPLE the buffers of all CPUs,
+ *				and other memory locked for the caller's user
+ *				exceed RLIMIT_MEMLOCK.
  * @VPMC_REASON_SECURITY:	A security module does not let the caller use
  *				perf (SELinux: perf_event open).
  * @VPMC_REASON_MAPPED:		The set counts the kernel, the caller is not in
@@ -921,10 +911,10 @@ struct vpmc_global_read {
  * buffer is full. Together with POLLHUP it reports POLLIN while any sample is
  * unread. For a set with VPMC_CONTROL_REARM, but without a ring or samples, it
  * reports POLLIN from an overflow until the counters are read, by READ or
- * read(). It reports POLLPRI while a set is paused. It reports POLLERR while a
- * set is revoked, and for a descriptor without counters. It reports POLLHUP
- * once the counters are detached, because their thread has ended, or because
- * they were unlinked, by execve() or otherwise.
+ * read(). It reports POLLERR while a set is revoked, and for a descriptor
+ * without counters. It reports POLLHUP once the counters are detached, because
+ * their thread has ended, or because they were unlinked, by execve() or
+ * otherwise.
  */
 #define VPMC_IOC_MAGIC		0xBF
 

@@ -157,8 +157,7 @@ static SLOWLY int begin_slowly(struct region *region)
 	err = take_by_call(regions, regions->head, &state);
 	if (err)
 		return err;
-	/* A paused set counts nothing now, and goes on by itself. */
-	if (state != VPMC_STATE_RUNNING && state != VPMC_STATE_PAUSED)
+	if (state != VPMC_STATE_RUNNING)
 		return -ENODATA;
 	append_begin(regions, regions->head, region);
 	return 0;

@@ -173,7 +173,6 @@ static const char *const states[] = {
 	[VPMC_STATE_EXITED] = "exited",
 	[VPMC_STATE_REVOKED] = "revoked",
 	[VPMC_STATE_OVERFLOWED] = "overflowed",
-	[VPMC_STATE_PAUSED] = "paused",
 };
 
 #define NUMBER_OF(array)	(sizeof(array) / sizeof((array)[0]))

@@ -379,7 +379,7 @@ TEST(texts)
 	}
 	for (i = VPMC_HOLDER_NONE; i <= VPMC_HOLDER_GLOBAL; i++)
 		EXPECT_EQ(NULL, strstr(vpmc_holder_text(i), "does not know"));
-	for (i = VPMC_STATE_EMPTY; i <= VPMC_STATE_PAUSED; i++)
+	for (i = VPMC_STATE_EMPTY; i <= VPMC_STATE_OVERFLOWED; i++)
 		EXPECT_STRNE("unknown", vpmc_state_text(i));
 	EXPECT_STREQ("running", vpmc_state_text(VPMC_STATE_RUNNING));
 	EXPECT_STREQ("unknown", vpmc_reason_name(12345));

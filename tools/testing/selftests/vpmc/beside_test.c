@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Some counters belong to sets permanently, and perf uses the others at the
- * same time. Both count right, whatever the other one does: exactly, or within the
- * tolerance.
+ * Sets have borrowed all counters that the administrator permits them, and perf uses
+ * the others at the same time. Both count right, whatever the other one does: exactly,
+ * or within the tolerance.
  *
  * Copyright (C) 2026 vpmc developers
  */
 #include <vpmc-read.h>
 
 #include "beside.h"
-#include "caps.h"
 #include "disturb.h"
 #include "overflow.h"
 #include "perf.h"
 
 /*
- * Two programmable counters and a fixed one, or the last programmable one where
- * there is none. So many are left to perf, too.
+ * The last two programmable counters and the first fixed one, or the last three
+ * programmable ones where there is none. So many are left to perf, too.
  */
-#define OUR_GP		(machine.nr_fixed ? 0xc : 0x2c)
+#define OURS		(machine.nr_fixed ? "shared 2,1" : "shared 3,0")
+#define OUR_FIRST	(machine.nr_gp - (machine.nr_fixed ? 2 : 3))
+#define OUR_GP		((machine.nr_fixed ? 3U : 7U) << OUR_FIRST)
 #define OUR_FIXED	(machine.nr_fixed ? 1 : 0)
-#define OURS		(machine.nr_fixed ? "0xc,0x1" : "0x2c,0")
 #define OUR_BITS	((uint64_t)OUR_FIXED << 32 | OUR_GP)
 /* Instructions in user mode on fixed counter 0 */
 #define OUR_CONTROL	(machine.nr_fixed ? 0xa : 0)
 
-static const struct choice ours[] = {
-	{ EV_INSNS, FIXED(0) }, { EV_BRANCHES, 2 }, { EV_INSNS, 3 }, {}
-};
+/* A set of all of them. Without a fixed counter, the first one has the last number. */
+#define ours	((const struct choice[]){				\
+	{ EV_INSNS, FIXED(0) }, { EV_BRANCHES, OUR_FIRST },		\
+	{ EV_INSNS, OUR_FIRST + 1 }, {} })
 
 FIXTURE(beside)
 {
@@ -37,7 +38,7 @@ FIXTURE(beside)
 
 FIXTURE_SETUP(beside)
 {
-	ASSERT_EQ(0, keep_counters(OURS));
+	ASSERT_EQ(0, choose_counters(OURS));
 	ASSERT_EQ(0, pin(0));
 	self->perf[0] = -1;
 	self->set.fd = -1;
@@ -48,7 +49,7 @@ FIXTURE_TEARDOWN(beside)
 {
 	perf_close(self->perf);
 	set_close(&self->set);
-	EXPECT_EQ(0, keep_counters("all"));
+	EXPECT_EQ(0, choose_counters("all"));
 }
 
 TEST_F(beside, told)
@@ -56,7 +57,7 @@ TEST_F(beside, told)
 	struct vpmc_info info;
 	char text[64];
 
-	ASSERT_EQ(0, kept_counters(text, sizeof(text)));
+	ASSERT_EQ(0, chosen_counters(text, sizeof(text)));
 	EXPECT_EQ(0, strncmp(OURS, text, strlen(OURS)));
 	ASSERT_EQ(0, set_open(&self->set, ours));
 	ASSERT_EQ(0, vpmc_info(self->set.fd, &info));
@@ -64,6 +65,7 @@ TEST_F(beside, told)
 	EXPECT_EQ(OUR_FIXED, info.fixed_mask);
 	EXPECT_EQ(__builtin_popcount(OUR_GP), info.nr_gp);
 	EXPECT_EQ(OUR_FIXED, info.nr_fixed);
+	EXPECT_EQ(OUR_BITS, info.borrowed_mask);
 	EXPECT_EQ(VPMC_HOLDER_VPMC, info.holder);
 	EXPECT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_UNLINK, 0));
 	/* perf does not keep sets from these. */
@@ -101,9 +103,9 @@ TEST_F(beside, changed_without_sets_only)
 	char text[64];
 
 	ASSERT_EQ(0, set_open(&self->set, ours));
-	EXPECT_EQ(-EBUSY, keep_counters("all"));
-	EXPECT_EQ(-EBUSY, keep_counters("0x1,0"));
-	ASSERT_EQ(0, kept_counters(text, sizeof(text)));
+	EXPECT_EQ(-EBUSY, choose_counters("all"));
+	EXPECT_EQ(-EBUSY, choose_counters("shared 1,0"));
+	ASSERT_EQ(0, chosen_counters(text, sizeof(text)));
 	EXPECT_EQ(0, strncmp(OURS, text, strlen(OURS)));
 	ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
 	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
@@ -166,9 +168,7 @@ TEST_F(beside, stopped_set_stands)
 	int i;
 
 	/* perf had them all on before it lent some. */
-	ASSERT_EQ(0, keep_counters("all"));
 	ASSERT_EQ(0, perf_error(1000));
-	ASSERT_EQ(0, keep_counters(OURS));
 	ASSERT_EQ(0, set_open(&self->set, ours));
 	ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
 	ASSERT_EQ(0, set_clear(&self->set));
@@ -249,7 +249,9 @@ static uint64_t not_counted(const struct set *set)
  */
 TEST_F(beside, kernel_counts_go_on)
 {
-	static const struct choice kernel[] = { { EV_KERNEL_INSNS, 3 }, {} };
+	const struct choice kernel[] = {
+		{ EV_KERNEL_INSNS, OUR_FIRST + 1 }, {}
+	};
 	uint64_t before, after, switches;
 	int i, undisturbed = 0;
 
@@ -292,8 +294,8 @@ static int open_stopping(uint64_t period)
  */
 TEST_F(beside, event_stops_while_we_write)
 {
-	static const struct choice other[] = {
-		{ 0x300c0, FIXED(0) }, { EV_BRANCHES, 2 }, {}
+	const struct choice other[] = {
+		{ 0x300c0, FIXED(0) }, { EV_BRANCHES, OUR_FIRST }, {}
 	};
 	struct shared_registers regs;
 	int event, stopped = 0, late;
@@ -360,7 +362,7 @@ TEST_F(beside, perf_has_what_is_left)
 TEST_F(beside, nothing_left_on)
 {
 	struct shared_registers regs;
-	int cpu;
+	int cpu, i;
 
 	for (cpu = 0; cpu < 2; cpu++) {
 		ASSERT_EQ(0, pin(cpu));
@@ -374,73 +376,12 @@ TEST_F(beside, nothing_left_on)
 		ASSERT_EQ(0, shared_registers(cpu, &regs));
 		EXPECT_EQ(0, regs.enabled & OUR_BITS);
 		EXPECT_EQ(0, regs.fixed_control & 0xf);
-		EXPECT_EQ(0, regs.evtsel[2]);
-		EXPECT_EQ(0, regs.evtsel[3]);
-		EXPECT_EQ(0, regs.counter[2]);
-		EXPECT_EQ(0, regs.counter[3]);
+		for (i = OUR_FIRST; i < machine.nr_gp; i++) {
+			EXPECT_EQ(0, regs.evtsel[i]);
+			EXPECT_EQ(0, regs.counter[i]);
+		}
 		EXPECT_EQ(0, perf_error(1000));
 	}
-}
-
-TEST(bad_input)
-{
-	static const char * const bad[] = {
-		"\n", "0", "none", "0,0", "0x10,0", "0x10000000c,0", "1,8",
-		"0x1,0x100000000", "0xf,0x7", "0xc", "0xc,", ",1", "0xc,1,1",
-		"0xc 0x1", "all,1", "-1,0", "shared,1,1", "shared 1", "shared 0,0",
-		"shared 5,0", "shared 1,4", "shared -1,0", "shared 0x1,0",
-		"shared 1,1,1", "shared 4294967295,1", "shared 1,",
-		"0x00000000000000000000000000000000000000000000000000c,1",
-		"all                                            and more",
-		"0x1,0                                                ,1",
-	};
-	char text[64];
-	int i, fd;
-
-	ASSERT_EQ(0, keep_counters("all"));
-	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		EXPECT_EQ(-EINVAL, keep_counters(bad[i]))
-			TH_LOG("'%s'", bad[i]);
-		ASSERT_EQ(0, kept_counters(text, sizeof(text)));
-		EXPECT_STREQ("all\n", text);
-	}
-	/* A second write has no place, also after a whole line. */
-	fd = open(COUNTERS, O_WRONLY);
-	ASSERT_LE(0, fd);
-	EXPECT_EQ(4, write(fd, "all\n", 4));
-	EXPECT_EQ(-1, write(fd, "1,0", 3));
-	EXPECT_EQ(EINVAL, errno);
-	close(fd);
-	ASSERT_EQ(0, kept_counters(text, sizeof(text)));
-	EXPECT_STREQ("all\n", text);
-	/* What is kept stays so. */
-	ASSERT_EQ(0, keep_counters(" 3,4\n"));
-	EXPECT_EQ(-EINVAL, keep_counters("0x10,0"));
-	ASSERT_EQ(0, kept_counters(text, sizeof(text)));
-	EXPECT_STREQ("0x3,0x4\n", text);
-	ASSERT_EQ(0, keep_counters("all"));
-}
-
-/* The owner of the file, with these capabilities, and in a user namespace or not. */
-static int keep_with(uint64_t caps, bool namespace)
-{
-	pid_t pid = fork();
-
-	if (!pid) {
-		if (set_capabilities(caps) ||
-		    (namespace && unshare(CLONE_NEWUSER)))
-			_exit(255);
-		_exit(-keep_counters("1,0"));
-	}
-	return child_status(pid);
-}
-
-TEST(not_privileged)
-{
-	EXPECT_EQ(EPERM, keep_with(0, false));
-	EXPECT_EQ(EPERM, keep_with(~0ULL >> (63 - CAP_LAST_CAP), true));
-	EXPECT_EQ(0, keep_with(1ULL << CAP_PERFMON, false));
-	EXPECT_EQ(0, keep_counters("all"));
 }
 
 /* A pinned event of a CPU, on a programmable counter. */
@@ -468,55 +409,102 @@ static int alive(const int *fd, int n)
 	return 1;
 }
 
+static const struct choice none[] = { {} };
+
+/*
+ * CONTROL of a set on the programmable counters in a mask, and on fixed counter 0 if
+ * asked for. Only perf's pinned events may be the reason of a refusal.
+ */
+static int borrow(struct set *set, unsigned int gp, bool fixed)
+{
+	struct choice choice[6] = {};
+	int err, i, n = 0;
+
+	for (i = 0; i < 4; i++)
+		if (gp & 1U << i)
+			choice[n++] = (struct choice){ EV_BRANCHES, i };
+	if (fixed)
+		choice[n] = (struct choice){ EV_INSNS, FIXED(0) };
+	err = set_program(set, choice);
+	return err && set->control.reason != VPMC_REASON_PMU_PERF ? -EPROTO : err;
+}
+
 /* Pinned events move. If they cannot, nothing is lent and they continue. */
 TEST(pinned_events)
 {
+	struct set set = { .fd = vpmc_open(), .page = MAP_FAILED };
 	int fd[4], i;
 
+	ASSERT_LE(0, set.fd);
+	ASSERT_EQ(0, choose_counters("shared 4,1"));
 	for (i = 0; i < 4; i++) {
 		fd[i] = open_pinned(1);
 		ASSERT_LE(0, fd[i]);
 	}
 	ASSERT_EQ(1, alive(fd, 4));
-	EXPECT_EQ(-EBUSY, keep_counters("1,0"));
-	EXPECT_EQ(-EBUSY, keep_counters("8,1"));
+	EXPECT_EQ(-EBUSY, borrow(&set, 0x1, false));
+	EXPECT_EQ(-EBUSY, borrow(&set, 0x8, true));
 	EXPECT_EQ(1, alive(fd, 4));
 	ASSERT_EQ(0, close(fd[3]));
 	ASSERT_EQ(0, close(fd[2]));
-	EXPECT_EQ(-EBUSY, keep_counters("7,1"));
+	EXPECT_EQ(-EBUSY, borrow(&set, 0x7, true));
 	EXPECT_EQ(1, alive(fd, 2));
-	EXPECT_EQ(0, keep_counters("3,1"));
+	EXPECT_EQ(0, borrow(&set, 0x3, true));
 	EXPECT_EQ(1, alive(fd, 2));
-	EXPECT_EQ(0, keep_counters("0xc,1"));
+	/* A choice, even the same one, ends a loan that nobody uses. */
+	ASSERT_EQ(0, set_program(&set, none));
+	ASSERT_EQ(0, choose_counters("shared 4,1"));
+	EXPECT_EQ(0, borrow(&set, 0xc, true));
 	EXPECT_EQ(1, alive(fd, 2));
-	/* Another two would need what is lent: perf gives the last one up. */
+	/* A third event would need what is lent: perf gives it up. */
 	fd[2] = open_pinned(1);
 	ASSERT_LE(0, fd[2]);
 	EXPECT_EQ(1, alive(fd, 2));
 	EXPECT_EQ(0, alive(fd + 2, 1));
-	EXPECT_EQ(0, keep_counters("all"));
+	set_close(&set);
+	EXPECT_EQ(0, choose_counters("all"));
 	for (i = 0; i < 3; i++)
 		close(fd[i]);
 }
 
+/* What a lender's set borrows in three of four turns. */
+static const struct choice turns_intel[][4] = {
+	{ { EV_INSNS, 0 }, { EV_INSNS, 1 }, { EV_INSNS, FIXED(0) }, {} },
+	{ { EV_INSNS, 2 }, { EV_INSNS, 3 }, { EV_CYCLES, FIXED(1) }, {} },
+	{ { EV_INSNS, 0 }, { EV_INSNS, FIXED(0) }, { EV_CYCLES, FIXED(1) }, {} },
+};
+static const struct choice turns_amd[][4] = {
+	{ { EV_INSNS, 0 }, { EV_INSNS, 1 }, {} },
+	{ { EV_INSNS, 2 }, { EV_INSNS, 3 }, {} },
+	{ { EV_INSNS, 0 }, {} },
+};
+
+/* Borrows other counters in each turn. The next choice gives them back at once. */
 static pid_t start_lender(void)
 {
-	static const char * const intel[] = { "0x3,1", "0xc,2", "1,3", "all" };
-	static const char * const amd[] = { "0x3,0", "0xc,0", "1,0", "all" };
-	const char * const *turn = machine.nr_fixed ? intel : amd;
+	const struct choice (*turn)[4] = machine.nr_fixed ? turns_intel : turns_amd;
 	const struct timespec ts = disturb_period(200000);
 	pid_t pid = wait_for_fine_timers() ?: awaited_disturber();
+	struct set set = { .page = MAP_FAILED };
+	char most[32];
 	int i;
 
 	if (pid)
 		return pid;
-	if (pin(1) || set_fifo(10))
+	snprintf(most, sizeof(most), "shared %u,%d", machine.nr_gp,
+		 __builtin_popcount(machine.fixed_mask & 7));
+	set.fd = vpmc_open();
+	if (pin(1) || set_fifo(10) || set.fd < 0)
 		_exit(1);
 	disturber_begin();
 	for (i = 0;; i++) {
-		if (keep_counters(turn[i % 4]))
+		if (choose_counters(i % 4 < 3 ? most : "all"))
 			_exit(2);
+		if (i % 4 < 3 && set_program(&set, turn[i % 4]))
+			_exit(3);
 		nanosleep(&ts, NULL);
+		if (set_program(&set, none))
+			_exit(4);
 	}
 }
 
@@ -535,19 +523,12 @@ TEST(lent_and_returned)
 		expect_samples(_metadata, 100000, period_beside(1009));
 	}
 	EXPECT_EQ(0, stop_disturber(pid));
-	EXPECT_EQ(0, keep_counters("all"));
+	EXPECT_EQ(0, choose_counters("all"));
 }
 
 static bool has_ours(void)
 {
 	return machine.nr_gp >= (machine.nr_fixed ? 4 : 6);
-}
-
-/* All of them, whoever has them now. */
-static bool has_four_and_three(void)
-{
-	return (machine.own_mask | machine.borrowed_mask | machine.perf_mask) ==
-	       (7ULL << 32 | 0xf);
 }
 
 static bool has_four(void)
@@ -576,9 +557,6 @@ static bool has_fixed_register(void)
 			"/dev/cpu/0/msr"
 
 NEEDS(
-	{ "global.bad_input", VPMC | DISTURBS | ROOT,
-	  "four programmable counters and three fixed ones", NULL, has_four_and_three },
-	{ "global.not_privileged", COUNTER | DISTURBS | ROOT },
 	{ "global.pinned_events", PMU | DISTURBS | ROOT | TWO_CPUS,
 	  "four programmable counters, and fixed ones", NULL, has_four },
 	{ "global.lent_and_returned", PMU | DISTURBS | ROOT | TWO_CPUS, OUR_COUNTERS },

@@ -173,9 +173,9 @@ TEST(fewer_counters)
 /* perf keeps the PMU, and lends counters. */
 TEST(fewer_counters_lent)
 {
-	ASSERT_EQ(0, keep_counters("shared"));
+	ASSERT_EQ(0, choose_counters("shared"));
 	no_counters(_metadata);
-	EXPECT_EQ(0, keep_counters("all"));
+	EXPECT_EQ(0, choose_counters("all"));
 }
 
 /*
@@ -191,7 +191,7 @@ TEST(others_are_lent)
 
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, vpmc_info(fd, &info));
-	ASSERT_EQ(0, keep_counters("shared"));
+	ASSERT_EQ(0, choose_counters("shared"));
 	control_init(&control, VPMC_CONTROL_STOPPED);
 	control_choose(&control, EV_INSNS, 1);
 	control_choose(&control, EV_INSNS, info.nr_gp - 1);
@@ -202,7 +202,7 @@ TEST(others_are_lent)
 	EXPECT_EQ(0, set_measure(&set, code_loop, 1000, 0));
 	EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(1000)));
 	set_close(&set);
-	EXPECT_EQ(0, keep_counters("all"));
+	EXPECT_EQ(0, choose_counters("all"));
 }
 
 /*

@@ -33,7 +33,7 @@ FIXTURE_SETUP(cpus)
 FIXTURE_TEARDOWN(cpus)
 {
 	close(self->fd);
-	EXPECT_EQ(0, keep_counters("all"));
+	EXPECT_EQ(0, choose_counters("all"));
 }
 
 static const struct choice no_events[] = { {} };
@@ -130,7 +130,7 @@ TEST_F(cpus, borrow)
 	__u64 count;
 
 	ASSERT_LE(0, perf);
-	ASSERT_EQ(0, keep_counters("shared 4,3"));
+	ASSERT_EQ(0, choose_counters("shared 4,3"));
 	ASSERT_EQ(0, set_open(&set, fixed));
 	EXPECT_EQ(8, read(perf, &count, 8));
 	set_close(&set);

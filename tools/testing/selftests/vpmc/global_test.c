@@ -522,19 +522,19 @@ TEST_F(cpus, beside_perf)
 	struct vpmc_global_control control;
 	uint64_t constant;
 
-	ASSERT_EQ(0, keep_counters("0xc,0x0"));
+	ASSERT_EQ(0, choose_counters("shared 2,0"));
 	global_init(&control, VPMC_ALL_CPUS, two);
 	EXPECT_EQ(-EBUSY, global_control(self->fd, &control));
 	EXPECT_EQ(VPMC_REASON_LEFT_TO_PERF, control.reason);
 	ASSERT_EQ(0, global_program(self->fd, VPMC_ALL_CPUS, lent));
-	EXPECT_EQ(-EBUSY, keep_counters("all"));
+	EXPECT_EQ(-EBUSY, choose_counters("all"));
 	ASSERT_EQ(0, global_start(self->fd));
 	constant = global_sum_of_loop(self->fd, 0, 1) - 2;
 	EXPECT_EQ(0, perf_error(1000));
 	EXPECT_EQ(constant, global_sum_of_loop(self->fd, 0, 9999) - 2 * 9999);
 	EXPECT_EQ(0, perf_error(20000000));
 	close(self->fd);
-	EXPECT_EQ(0, keep_counters("all"));
+	EXPECT_EQ(0, choose_counters("all"));
 	self->fd = global_open();
 }
 

@@ -181,7 +181,7 @@ TEST(freezes_beside)
 	ASSERT_LE(0, msr);
 	ASSERT_LE(0, before);
 	ASSERT_EQ(0, pin(0));
-	ASSERT_EQ(0, keep_counters("shared"));
+	ASSERT_EQ(0, choose_counters("shared"));
 	for (i = 0; i < 4; i++) {
 		int on = i >> 1;
 		int wanted = i & 1;
@@ -198,7 +198,7 @@ TEST(freezes_beside)
 		EXPECT_EQ(wanted << 14, rdmsr(msr, DEBUGCTL) & FREEZES);
 	}
 	EXPECT_EQ(0, write_file(FREEZE_ON_SMI, before ? "1" : "0"));
-	EXPECT_EQ(0, keep_counters("all"));
+	EXPECT_EQ(0, choose_counters("all"));
 }
 
 #define GLOBAL_STATUS	0x38e

@@ -191,17 +191,6 @@ TEST(lesser_at_boot)
 	close(fd);
 }
 
-/* Returns how often @what is in the kernel's log. */
-static int times_in_log(const char *what)
-{
-	const char *at = kernel_log();
-	int n = 0;
-
-	for (; (at = strstr(at, what)); at++)
-		n++;
-	return n;
-}
-
 /*
  * A CPU that has less comes online: the sets are revoked, and no set gets counters
  * any more. What they counted until then stands. perf can have the PMU.
@@ -258,9 +247,9 @@ TEST(lesser_comes)
 /* perf lends the counters. */
 TEST(lesser_comes_to_borrowers)
 {
-	ASSERT_EQ(0, keep_counters("shared 4,3"));
+	ASSERT_EQ(0, choose_counters("shared 4,3"));
 	lesser_ends_a_set(_metadata);
-	EXPECT_EQ(0, keep_counters("all"));
+	EXPECT_EQ(0, choose_counters("all"));
 }
 
 /* Returns how many registers of a CPU are not off, or -1. */

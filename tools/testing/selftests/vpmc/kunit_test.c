@@ -35,11 +35,11 @@ FIXTURE_VARIANT_ADD(suite, ring) {
 
 FIXTURE_VARIANT_ADD(suite, lend) {
 	.name = "vpmc_lend",
-	.tests = 3,
+	.tests = 2,
 };
 
 FIXTURE_VARIANT_ADD(suite, borrow) {
-	.name = "vpmc_borrow",
+	.name = "vpmc_counters",
 	.tests = 4,
 };
 

@@ -156,7 +156,7 @@ FIXTURE_SETUP(lockup)
 	self->log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
 	ASSERT_LE(0, self->log);
 	ASSERT_EQ(0, lseek(self->log, 0, SEEK_END));
-	ASSERT_EQ(0, keep_counters(variant->counters));
+	ASSERT_EQ(0, choose_counters(variant->counters));
 	ASSERT_EQ(0, pin(!variant->cpu));
 	self->set.fd = -1;
 	self->set.page = MAP_FAILED;
@@ -166,7 +166,7 @@ FIXTURE_TEARDOWN(lockup)
 {
 	set_close(&self->set);
 	close(self->log);
-	EXPECT_EQ(0, keep_counters("all"));
+	EXPECT_EQ(0, choose_counters("all"));
 }
 
 /* Locks up @cpu while its set counts, and again counts exactly. */

@@ -44,10 +44,15 @@ static bool runs(int fd)
 	       after.running - before.running == after.enabled - before.enabled;
 }
 
-/* The first counter is vpmc's. perf would choose it first. */
+/* The first counter is lent. perf would choose it first. */
 TEST_F(shared, first_counter_is_not_perfs)
 {
-	ASSERT_EQ(0, keep_counters("0x1,0x0"));
+	static const struct choice first[] = { { EV_BRANCHES, 0 }, {} };
+	char all[32];
+
+	snprintf(all, sizeof(all), "shared %d,0", ALL_GP);
+	ASSERT_EQ(0, choose_counters(all));
+	ASSERT_EQ(0, set_open(&self->set, first));
 	self->perf[0] = open_nb(true);
 	ASSERT_LE(0, self->perf[0]);
 	EXPECT_TRUE(runs(self->perf[0]));

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ring of overflows: what is refused, which processes may map it and how,
- * and that it ends with its set.
+ * The ring of overflows: what is refused, who pays for it, which processes may map it
+ * and how, and that it ends with its set.
  *
  * Copyright (C) 2026 vpmc developers
  */
 #include "ring.h"
+#include "target.h"
 
 #define PERIOD	10001
 #define TURNS	100000
@@ -101,58 +102,66 @@ TEST_F(overflow_ring_life, no_period)
 		VPMC_REASON_NO_PERIOD);
 }
 
-static int become_user(uid_t uid)
-{
-	return setgid(uid) || setuid(uid) || prctl(PR_SET_DUMPABLE, 1);
-}
-
-/* In a child: exactly so many bytes may be pinned. */
-static int limited(struct vpmc_control *control, uid_t uid, size_t locked)
+/* This process becomes one of a user who may lock so many bytes: 0 or -1. */
+static int become_limited(uid_t uid, size_t locked)
 {
 	const struct rlimit limit = { locked, locked };
-	int fd, err;
 
-	if (setrlimit(RLIMIT_MEMLOCK, &limit) || become_user(uid))
-		return -1;
-	fd = vpmc_open();
-	err = vpmc_ioctl(fd, VPMC_IOC_CONTROL, control);
+	return setrlimit(RLIMIT_MEMLOCK, &limit) || become(uid) ? -1 : 0;
+}
+
+/* This process asks for a set with a ring: 0, or the reason if there is no memory. */
+static int ask(struct vpmc_control *control)
+{
+	int fd = vpmc_open();
+	int err = vpmc_ioctl(fd, VPMC_IOC_CONTROL, control);
+
 	return err == -ENOMEM ? control->reason : err;
 }
 
-static int child_limited(const struct vpmc_control *control, uid_t uid,
-			 size_t locked)
+/* So does another process of the same user, which ends at once. */
+static int another_asks(const struct vpmc_control *control)
 {
 	struct vpmc_control copy = *control;
 	pid_t pid = fork();
 
 	if (!pid)
-		_exit(limited(&copy, uid, locked));
+		_exit(ask(&copy));
 	return child_status(pid);
 }
 
-/* A process' rings need no more memory than the limit; root's may. */
+/* And one of a user who may lock exactly so many bytes. */
+static int user_asks(const struct vpmc_control *control, uid_t uid, size_t locked)
+{
+	struct vpmc_control copy = *control;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(become_limited(uid, locked) ? 255 : ask(&copy));
+	return child_status(pid);
+}
+
+/* A user's rings need no more memory than the limit; root's may. */
 TEST_F(overflow_ring_life, locked_memory)
 {
 	const size_t size = ring_size(&self->set.control);
 	struct vpmc_control *control = &self->set.control;
 
-	EXPECT_EQ(0, child_limited(control, 1000, size));
-	EXPECT_EQ(VPMC_REASON_RING_MEMORY,
-		  child_limited(control, 1000, size - 1));
-	EXPECT_EQ(VPMC_REASON_RING_MEMORY, child_limited(control, 1000, 0));
-	EXPECT_EQ(0, child_limited(control, 0, 0));
+	EXPECT_EQ(0, user_asks(control, 1000, size));
+	EXPECT_EQ(VPMC_REASON_RING_MEMORY, user_asks(control, 1000, size - 1));
+	EXPECT_EQ(VPMC_REASON_RING_MEMORY, user_asks(control, 1000, 0));
+	EXPECT_EQ(0, user_asks(control, 0, 0));
 	control->ring_records = 0;
 	control->ring_watermark = 0;
-	EXPECT_EQ(0, child_limited(control, 1000, 0));
+	EXPECT_EQ(0, user_asks(control, 1000, 0));
 }
 
 /* A ring replaces another: both exist for a moment, and no memory is lost. */
 static int replace_rings(struct vpmc_control *control, size_t size)
 {
-	const struct rlimit limit = { 2 * size, 2 * size };
 	int i, fd, err = 0;
 
-	if (setrlimit(RLIMIT_MEMLOCK, &limit) || become_user(1001))
+	if (become_limited(1001, 2 * size))
 		return -1;
 	for (i = 0; i < 100 && !err; i++) {
 		fd = vpmc_open();
@@ -178,10 +187,9 @@ TEST_F(overflow_ring_life, locked_memory_comes_back)
 /* A mapped ring is charged even if its set has ended. */
 static int keep_mappings(struct set *set, size_t size)
 {
-	const struct rlimit limit = { 3 * size, 3 * size };
 	const struct vpmc_ring *first, *second;
 
-	if (setrlimit(RLIMIT_MEMLOCK, &limit) || become_user(1002))
+	if (become_limited(1002, 3 * size))
 		return 1;
 	set->fd = vpmc_open();
 	if (set_control(set))
@@ -210,57 +218,137 @@ TEST_F(overflow_ring_life, locked_memory_of_mappings)
 	EXPECT_EQ(0, child_status(pid));
 }
 
-/* VmPin of this process, or -1. */
-static long pinned_kb(void)
+/*
+ * The user may have one ring. As long as a set has it or it is mapped, there is none
+ * for another process.
+ */
+static int use_in_each_way(struct set *set, size_t size)
 {
-	char line[128];
-	long kb = -1;
-	FILE *file = fopen("/proc/self/status", "r");
+	struct vpmc_control with_ring = set->control;
+	const struct vpmc_ring *ring;
 
-	while (file && fgets(line, sizeof(line), file))
-		sscanf(line, "VmPin: %ld kB", &kb);
-	if (file)
-		fclose(file);
-	return kb;
+	if (become_limited(1003, size))
+		return 1;
+	set->fd = vpmc_open();
+	if (set_control(set))
+		return 2;
+	ring = ring_map(set);
+	if (ring == MAP_FAILED ||
+	    another_asks(&with_ring) != VPMC_REASON_RING_MEMORY)
+		return 3;
+	/* It is only mapped. */
+	if (vpmc_ioctl(set->fd, VPMC_IOC_UNLINK, 0) ||
+	    another_asks(&with_ring) != VPMC_REASON_RING_MEMORY)
+		return 4;
+	if (ring_unmap(set, ring) || another_asks(&with_ring))
+		return 5;
+	/* Only a set has it. */
+	close(set->fd);
+	set->fd = vpmc_open();
+	if (set_control(set) ||
+	    another_asks(&with_ring) != VPMC_REASON_RING_MEMORY)
+		return 6;
+	set->control.ring_records = 0;
+	set->control.ring_watermark = 0;
+	return set_control(set) || another_asks(&with_ring) ? 7 : 0;
 }
 
-/* It is charged while it is mapped or a set has it. */
 TEST_F(overflow_ring_life, pinned_memory)
 {
-	const size_t kb = ring_size(&self->set.control) / 1024;
-
-	EXPECT_EQ(kb, pinned_kb());
-	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_UNLINK, 0));
-	EXPECT_EQ(kb, pinned_kb());
-	ASSERT_EQ(0, ring_unmap(&self->set, (void *)self->ring));
-	EXPECT_EQ(0, pinned_kb());
-	ASSERT_EQ(0, close(self->set.fd));
-	self->set.fd = vpmc_open();
-	EXPECT_EQ(0, set_control(&self->set));
-	EXPECT_EQ(kb, pinned_kb());
-	self->set.control.ring_records = 0;
-	self->set.control.ring_watermark = 0;
-	EXPECT_EQ(0, set_control(&self->set));
-	EXPECT_EQ(0, pinned_kb());
-}
-
-/* Only the owner's process can map the ring, whichever one programs the set. */
-TEST_F(overflow_ring_life, pinned_for_the_owner)
-{
-	const size_t kb = ring_size(&self->set.control) / 1024;
 	pid_t pid = fork();
 
 	if (!pid)
-		_exit(set_control(&self->set) || pinned_kb());
+		_exit(use_in_each_way(&self->set,
+				      ring_size(&self->set.control)));
 	EXPECT_EQ(0, child_status(pid));
-	/* The one that is mapped, and the set's. */
-	EXPECT_EQ(2 * kb, pinned_kb());
-	ASSERT_EQ(0, ring_unmap(&self->set, (void *)self->ring));
-	EXPECT_EQ(kb, pinned_kb());
-	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_UNLINK, 0));
-	ASSERT_EQ(0, close(self->set.fd));
-	self->set.fd = -1;
-	EXPECT_EQ(0, pinned_kb());
+}
+
+/* Samples and rings have one limit. */
+static int share_with_samples(const struct vpmc_control *control, size_t size)
+{
+	struct rlimit limit = { 0, 1 << 30 };
+	struct vpmc_control sampled;
+	int fd, err;
+
+	if (setrlimit(RLIMIT_MEMLOCK, &limit) || become(1005))
+		return 1;
+	fd = vpmc_open();
+	/* The least with which there are samples */
+	do {
+		sampled = *control;
+		sampled.flags |= VPMC_CONTROL_SAMPLE;
+		sampled.ring_records = 1;
+		sampled.ring_watermark = 1;
+		limit.rlim_cur += PAGE;
+		if (setrlimit(RLIMIT_MEMLOCK, &limit))
+			return 2;
+		err = vpmc_ioctl(fd, VPMC_IOC_CONTROL, &sampled);
+	} while (err == -ENOMEM && sampled.reason == VPMC_REASON_RING_MEMORY);
+	if (err)
+		return 3;
+	limit.rlim_cur += size - 1;
+	if (setrlimit(RLIMIT_MEMLOCK, &limit) ||
+	    another_asks(control) != VPMC_REASON_RING_MEMORY)
+		return 4;
+	limit.rlim_cur++;
+	if (setrlimit(RLIMIT_MEMLOCK, &limit) || another_asks(control))
+		return 5;
+	/* Samples of a set that has ended stay until its last descriptor is closed. */
+	limit.rlim_cur = size;
+	if (setrlimit(RLIMIT_MEMLOCK, &limit) ||
+	    vpmc_ioctl(fd, VPMC_IOC_UNLINK, 0) ||
+	    another_asks(control) != VPMC_REASON_RING_MEMORY)
+		return 6;
+	return close(fd) || another_asks(control) ? 7 : 0;
+}
+
+TEST_F(overflow_ring_life, locked_memory_of_samples)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(share_with_samples(&self->set.control,
+					 ring_size(&self->set.control)));
+	EXPECT_EQ(0, child_status(pid));
+}
+
+static int program_for_root(struct set *set, size_t size)
+{
+	if (become_limited(1004, size) || set_control(set))
+		return 1;
+	return another_asks(&set->control) == VPMC_REASON_RING_MEMORY ? 0 : 2;
+}
+
+/* The user who programs the set pays, and not its owner's. */
+TEST_F(overflow_ring_life, pinned_for_the_caller)
+{
+	const struct vpmc_control *control = &self->set.control;
+	struct set other = { .control = *control, .page = MAP_FAILED };
+	const size_t size = ring_size(control);
+	struct target t = { .uid = 1006 };
+	const struct vpmc_ring *ring;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(program_for_root(&self->set, size));
+	EXPECT_EQ(0, child_status(pid));
+	/* The process has ended, but not the ring. */
+	EXPECT_EQ(VPMC_REASON_RING_MEMORY, user_asks(control, 1004, size));
+	ring = ring_map(&self->set);
+	ASSERT_NE(MAP_FAILED, ring);
+	ASSERT_EQ(0, set_control(&self->set));
+	EXPECT_EQ(VPMC_REASON_RING_MEMORY, user_asks(control, 1004, size));
+	ASSERT_EQ(0, ring_unmap(&self->set, ring));
+	EXPECT_EQ(0, user_asks(control, 1004, size));
+
+	ASSERT_EQ(0, target_start(&t));
+	other.fd = target_open(&t, O_RDWR | O_CREAT);
+	ASSERT_LE(0, other.fd);
+	ASSERT_EQ(0, set_control(&other));
+	EXPECT_EQ(0, user_asks(control, t.uid, size));
+	EXPECT_EQ(VPMC_REASON_RING_MEMORY, user_asks(control, t.uid, size - 1));
+	set_close(&other);
+	EXPECT_EQ(0, target_end(&t));
 }
 
 static int map_error(int fd, size_t size, int prot, int flags, off_t offset)
@@ -563,7 +651,8 @@ NEEDS(
 	{ "overflow_ring_life.no_period", PMU | DISTURBS | ROOT },
 	{ "overflow_ring_life.not_inherited", PMU | DISTURBS | ROOT },
 	{ "overflow_ring_life.other_address_spaces", PMU | DISTURBS | ROOT },
-	{ "overflow_ring_life.pinned_*", PMU | DISTURBS | ROOT },
+	{ "overflow_ring_life.pinned_for_the_caller", PMU | DISTURBS | ROOT | TWO_CPUS },
+	{ "overflow_ring_life.pinned_memory", PMU | DISTURBS | ROOT },
 	{ "overflow_ring_life.revoked", PMU | DISTURBS | ROOT },
 	{ "*", TRUE_COUNTS | DISTURBS | ROOT },
 );

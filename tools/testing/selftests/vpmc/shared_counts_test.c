@@ -495,7 +495,7 @@ static void borrow_at_random(unsigned int seed, struct loans *loans)
 			continue;
 		set_close(&set);
 		set = (struct set){ .page = MAP_FAILED, .fd = vpmc_open() };
-		if (!keep_counters("shared") &&
+		if (!choose_counters("shared") &&
 		    __atomic_exchange_n(&loans->begun, 0, __ATOMIC_SEQ_CST))
 			__atomic_add_fetch(&loans->ended, 1, __ATOMIC_SEQ_CST);
 		if (rand_r(&seed) % 64 == 0)

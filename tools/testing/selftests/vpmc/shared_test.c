@@ -30,7 +30,7 @@ TEST_F(shared, told)
 	struct vpmc_info info;
 	char text[64];
 
-	ASSERT_EQ(0, kept_counters(text, sizeof(text)));
+	ASSERT_EQ(0, chosen_counters(text, sizeof(text)));
 	EXPECT_STREQ("shared\n", text);
 	self->set.fd = vpmc_open();
 	ASSERT_LE(0, self->set.fd);
@@ -38,8 +38,8 @@ TEST_F(shared, told)
 	EXPECT_EQ(machine.gp_mask & ~1ULL, info.gp_mask);
 	EXPECT_EQ(machine.fixed_mask & 7, info.fixed_mask);
 	EXPECT_EQ(VPMC_HOLDER_NONE, info.holder);
-	ASSERT_EQ(0, keep_counters(fixed ? " shared  2,1 \n" : "shared 2,0"));
-	ASSERT_EQ(0, kept_counters(text, sizeof(text)));
+	ASSERT_EQ(0, choose_counters(fixed ? " shared  2,1 \n" : "shared 2,0"));
+	ASSERT_EQ(0, chosen_counters(text, sizeof(text)));
 	EXPECT_STREQ(fixed ? "shared 2,1\n" : "shared 2,0\n", text);
 	ASSERT_EQ(0, vpmc_info(self->set.fd, &info));
 	EXPECT_EQ(3U << (ALL_GP - 2), info.gp_mask);
@@ -84,15 +84,7 @@ TEST_F(shared, shares)
 	close(self->set.fd);
 	self->set.fd = vpmc_open();
 	ASSERT_LE(0, self->set.fd);
-	ASSERT_EQ(0, keep_counters("0xc,0"));
-	EXPECT_EQ(0, wrong_shares(self->set.fd, 0xc, 0));
-	ASSERT_EQ(0, set_program(&self->set, branches));
-	EXPECT_EQ(0, wrong_shares(self->set.fd, 0xc, 0));
-	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_UNLINK, 0));
-	close(self->set.fd);
-	self->set.fd = vpmc_open();
-	ASSERT_LE(0, self->set.fd);
-	ASSERT_EQ(0, keep_counters("all"));
+	ASSERT_EQ(0, choose_counters("all"));
 	EXPECT_EQ(0, wrong_shares(self->set.fd, 0, 0));
 	ASSERT_EQ(0, set_program(&self->set, branches));
 	EXPECT_EQ(0, wrong_shares(self->set.fd, ALL_COUNTERS, 0));
@@ -116,13 +108,13 @@ TEST_F(shared, pinned_cycles)
 	EXPECT_EQ(5, info.fixed_mask);
 	EXPECT_EQ(-EBUSY, set_program(&self->set, cycles));
 	EXPECT_EQ(VPMC_REASON_LEFT_TO_PERF, self->set.control.reason);
-	ASSERT_EQ(0, keep_counters("shared 3,3"));
+	ASSERT_EQ(0, choose_counters("shared 3,3"));
 	EXPECT_EQ(0, set_program(&self->set, cycles));
 	EXPECT_EQ(8, read(self->perf[0], &count, 8));
 	EXPECT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_UNLINK, 0));
 	ASSERT_EQ(0, close(self->perf[0]));
 	self->perf[0] = -1;
-	ASSERT_EQ(0, keep_counters("shared"));
+	ASSERT_EQ(0, choose_counters("shared"));
 	ASSERT_EQ(0, vpmc_info(self->set.fd, &info));
 	EXPECT_EQ(7, info.fixed_mask);
 }
@@ -172,7 +164,7 @@ TEST_F(shared, pinned_cycles_move_back)
 	int i;
 
 	snprintf(text, sizeof(text), "shared %d,3", ALL_GP);
-	ASSERT_EQ(0, keep_counters(text));
+	ASSERT_EQ(0, choose_counters(text));
 	self->perf[0] = perf_open_pinned_cycles(1);
 	ASSERT_LE(0, self->perf[0]);
 	for (i = 0; i < 2; i++) {
@@ -394,15 +386,15 @@ TEST_F(shared, limit)
 
 	self->set.fd = vpmc_open();
 	ASSERT_LE(0, self->set.fd);
-	ASSERT_EQ(0, keep_counters("shared 2,1"));
+	ASSERT_EQ(0, choose_counters("shared 2,1"));
 	EXPECT_EQ(-EBUSY, set_program(&self->set, fixed));
 	EXPECT_EQ(VPMC_REASON_LEFT_TO_PERF, self->set.control.reason);
 	EXPECT_NE(0, set_program(&self->set, all_but_one));
 	EXPECT_EQ(0, set_program(&self->set, both));
-	EXPECT_EQ(-EBUSY, keep_counters("shared 3,1"));
+	EXPECT_EQ(-EBUSY, choose_counters("shared 3,1"));
 	EXPECT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_UNLINK, 0));
 	/* A loan that nobody uses any more does not matter. */
-	EXPECT_EQ(0, keep_counters("shared 4,3"));
+	EXPECT_EQ(0, choose_counters("shared 4,3"));
 	close(self->set.fd);
 	EXPECT_EQ(0, set_open(&self->set, all_but_one));
 }

@@ -2,20 +2,19 @@
 /*
  * Counters across suspend to RAM: in the kernel's own test mode, in which
  * suspend ends early, and in a full suspend. In the latter all CPUs lose their
- * registers, the boot CPU too, and the host must wake the machine. Sets may be
- * paused meanwhile because perf has an event.
+ * registers, the boot CPU too, and the host must wake the machine. perf may have
+ * events meanwhile, beside sets that have borrowed counters.
  *
  * Copyright (C) 2026 vpmc developers
  */
 #include <sys/uio.h>
-#include "pause.h"
+#include "beside.h"
+#include "disturb.h"
 #include "poller.h"
 #include "ring.h"
 #include "runner.h"
 
 #define DELAY		"/sys/module/suspend/parameters/pm_test_delay"
-#define WATCHDOG	"/proc/sys/kernel/nmi_watchdog"
-#define WATCHDOG_CPUS	"/proc/sys/kernel/watchdog_cpumask"
 
 static const struct choice mine[] = {
 	{ EV_INSNS, FIXED(0) }, { EV_BRANCHES, 0 }, { EV_INSNS, 3 }, {}
@@ -178,45 +177,61 @@ TEST(periods_of_the_kernel)
 	EXPECT_EQ(0, write_file(RATE, "100000"));
 }
 
-/*
- * perf has an event when the machine is suspended to @level. A set is paused, and
- * two sleep with counters that ran before. Returns the number of errors.
- */
-static int wrong_if_suspended(FIXTURE_DATA(pause) *self, const char *level)
-{
-	struct runner sleeper[] = {
-		{ .kind = WAITS, .cpu = 0, .choice = pair },
-		{ .kind = WAITS, .cpu = 1, .choice = pair },
-	};
-	int i, wrong = 0, state = set_level(level);
-	struct set *set = &self->set;
-	struct vpmc_read read;
+/* On counters that perf can lend. */
+static const struct choice lent[] = {
+	{ EV_INSNS, VPMC_ANY }, { EV_BRANCHES, VPMC_ANY }, {}
+};
 
-	for (i = 0; i < 2; i++)
-		wrong += runner_start(&sleeper[i]) != 0;
-	wrong += set_clear(set) || set_measure(set, code_loop, 1000, 0) ||
-		 perf_begin(&self->perf) ||
-		 vpmc_ioctl(set->fd, VPMC_IOC_START, 0) ||
-		 writev(state, &mem, 1) != mem.iov_len;
-	for (i = 0; i < 2; i++)
-		wrong += pin(i) || set->page->state != VPMC_STATE_PAUSED ||
-			 wrong_while_paused(set, self->perf, 1000);
-	wrong += vpmc_ioctl(set->fd, VPMC_IOC_STOP, 0) ||
-		 perf_end(&self->perf, set->fd) ||
-		 set_measure(set, code_loop, 2000, 0) ||
-		 vpmc_read(set->fd, &read) ||
-		 wrong_sums(set, &read, code_add(measured(1000),
-						 measured(2000)));
-	/* They began their system call again, but while they were paused. */
-	for (i = 0; i < 2; i++)
-		wrong += runner_finish(&sleeper[i]) != 0;
+FIXTURE(beside)
+{
+	struct set set;
+	int perf[3];
+	char before[48];
+};
+
+FIXTURE_SETUP(beside)
+{
+	self->perf[0] = -1;
+	self->set.fd = -1;
+	self->set.page = MAP_FAILED;
+	ASSERT_EQ(0, wait_for_fine_timers());
+	ASSERT_EQ(0, chosen_counters(self->before, sizeof(self->before)));
+	ASSERT_EQ(0, choose_counters("shared"));
+	ASSERT_EQ(0, perf_open_three(self->perf));
+	ASSERT_EQ(0, set_open(&self->set, lent));
+}
+
+FIXTURE_TEARDOWN(beside)
+{
+	perf_close(self->perf);
+	set_close(&self->set);
+	EXPECT_EQ(0, choose_counters(self->before));
+}
+
+/*
+ * perf has a group of events, and the set has borrowed counters, when the machine is
+ * suspended to @level. The set counts that. Afterwards both count, on each CPU.
+ * Returns the number of errors.
+ */
+static int wrong_if_suspended(FIXTURE_DATA(beside) *self, const char *level)
+{
+	int cpu, wrong, leader = self->perf[0], state = set_level(level);
+	struct set *set = &self->set;
+
+	wrong = set_clear(set) ||
+		set_measure(set, code_write, state, (long)&mem) ||
+		wrong_after(set, CODE_WRITE);
+	for (cpu = 0; cpu < 2; cpu++)
+		wrong += pin(cpu) || ioctl(leader, PERF_EVENT_IOC_ENABLE, 0) ||
+			 both_count(set, self->perf, 1000) ||
+			 ioctl(leader, PERF_EVENT_IOC_DISABLE, 0);
 	close(state);
 	if (wrong)
 		fprintf(stderr, "# %s\n", level);
 	return wrong;
 }
 
-TEST_F(pause, suspended)
+TEST_F(beside, suspended)
 {
 	int i;
 
@@ -226,102 +241,10 @@ TEST_F(pause, suspended)
 	}
 }
 
-TEST_F(pause, suspended_all_the_way)
+TEST_F(beside, suspended_all_the_way)
 {
 	ASSERT_EQ(0, pin(0));
 	EXPECT_EQ(0, wrong_if_suspended(self, "none"));
-}
-
-/* Instructions of the kernel, and of the user. */
-static const struct choice kernel_and_user[] = {
-	{ EV_KERNEL_INSNS, VPMC_ANY }, { EV_INSNS, VPMC_ANY }, {}
-};
-
-/* The watchdog is perf's only user, and runs on CPU 1. It pauses a running set. */
-static int watchdog_pauses(struct set *set)
-{
-	return write_file(WATCHDOG_CPUS, "1") || write_file(WATCHDOG, "1") ||
-	       set->page->state != VPMC_STATE_PAUSED ||
-	       pmu_holder(set->fd) != VPMC_HOLDER_WATCHDOG;
-}
-
-/*
- * CPU 1 goes offline in suspend, and perf's last event goes with it. The kernel
- * then waits for a second, and the set counts. It is paused again when the CPU
- * comes back, before a user's thread runs.
- */
-TEST_F(pause, perf_ends_while_suspended)
-{
-	struct set *set = &self->set;
-	struct vpmc_read before, after;
-	int state = set_level("processors");
-
-	ASSERT_EQ(0, write_file(DELAY, "1"));
-	ASSERT_EQ(0, pin(0));
-	ASSERT_EQ(0, set_program(set, kernel_and_user));
-	ASSERT_EQ(0, vpmc_ioctl(set->fd, VPMC_IOC_START, 0));
-	ASSERT_EQ(0, watchdog_pauses(set));
-	ASSERT_EQ(0, vpmc_read(set->fd, &before));
-	ASSERT_EQ(mem.iov_len, writev(state, &mem, 1));
-	EXPECT_EQ(VPMC_STATE_PAUSED, set->page->state);
-	EXPECT_EQ(VPMC_HOLDER_WATCHDOG, pmu_holder(set->fd));
-	ASSERT_EQ(0, vpmc_read(set->fd, &after));
-	EXPECT_LT(before.sum[0] + machine.tsc_khz * 500ULL, after.sum[0]);
-	EXPECT_EQ(before.sum[1], after.sum[1]);
-
-	ASSERT_EQ(0, vpmc_ioctl(set->fd, VPMC_IOC_STOP, 0));
-	ASSERT_EQ(0, write_file(WATCHDOG, "0"));
-	ASSERT_EQ(0, write_file(WATCHDOG_CPUS, "0-1"));
-	ASSERT_EQ(0, wait_for_pmu(set->fd));
-	close(state);
-	ASSERT_EQ(0, set_program(set, mine));
-	count_again(_metadata, set);
-}
-
-/*
- * perf's last event ends. A worker lets sets go on. The machine is suspended before
- * the worker has finished. Returns the number of errors.
- */
-static int wrong_if_ended(FIXTURE_DATA(pause) *self, const char *level, int us)
-{
-	struct runner sleeper = {
-		.kind = STANDS, .cpu = 1, .choice = pair, .moves = true,
-	};
-	int cpu, wrong, state = set_level(level);
-	struct set *set = &self->set;
-
-	wrong = runner_start(&sleeper) || set_clear(set) ||
-		perf_begin(&self->perf) ||
-		vpmc_ioctl(set->fd, VPMC_IOC_START, 0) ||
-		set->page->state != VPMC_STATE_PAUSED;
-	close(self->perf);
-	self->perf = -1;
-	if (us)
-		usleep(us);
-	wrong += writev(state, &mem, 1) != mem.iov_len ||
-		 wait_for_pmu(set->fd) ||
-		 set->page->state != VPMC_STATE_RUNNING ||
-		 vpmc_ioctl(set->fd, VPMC_IOC_STOP, 0);
-	for (cpu = 0; cpu < 2; cpu++)
-		wrong += pin(cpu) || set_clear(set) ||
-			 set_measure(set, code_loop, 1000, 0) ||
-			 wrong_after(set, CODE_LOOP(1000));
-	wrong += runner_finish(&sleeper) != 0;
-	close(state);
-	if (wrong)
-		fprintf(stderr, "# %s, %d us\n", level, us);
-	return wrong;
-}
-
-TEST_F(pause, perf_ends_before_suspend)
-{
-	int i, us;
-
-	for (i = 0; i < ARRAY_SIZE(levels); i++)
-		for (us = 0; us < 12000; us += 3000) {
-			ASSERT_EQ(0, pin(i & 1));
-			EXPECT_EQ(0, wrong_if_ended(self, levels[i], us));
-		}
 }
 
 NEEDS({ "*", EXACT | DISTURBS | ROOT },);

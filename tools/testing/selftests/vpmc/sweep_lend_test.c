@@ -31,6 +31,7 @@ static bool lends(const char *name, bool before)
 		"_unlend", "_lent", "_hand_on", "_all_fit", "is_used",
 	};
 	static const char * const elsewhere[] = { "sysvec_", "asm_", "__SCT__" };
+	static const char * const backend[] = { "beside_", "globalctl_", "share_" };
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(elsewhere); i++)
@@ -38,8 +39,9 @@ static bool lends(const char *name, bool before)
 			return false;
 	if (strstr(name, ".cold"))
 		return false;
-	if (!strncmp(name, "beside_", 7))
-		return true;
+	for (i = 0; i < ARRAY_SIZE(backend); i++)
+		if (!strncmp(name, backend[i], strlen(backend[i])))
+			return true;
 	if (!strstr(name, "x86_pmu_"))
 		return sweep_is_ours(name, before);
 	for (i = 0; i < ARRAY_SIZE(words); i++)
@@ -69,7 +71,7 @@ FIXTURE_SETUP(sweep_lend)
 
 	/* Who borrows does so on CPU 0, where it is disturbed. */
 	ASSERT_EQ(0, write_file(WORK_CPUS, "1"));
-	ASSERT_EQ(0, keep_counters("shared"));
+	ASSERT_EQ(0, choose_counters("shared"));
 	self->s = sweep_start(NULL);
 	ASSERT_NE(NULL, self->s);
 	ASSERT_TRUE(!pin(0) && !set_fifo(10) && sweep_ranges(lends) > 0);
@@ -92,7 +94,7 @@ FIXTURE_TEARDOWN(sweep_lend)
 		close(self->pinned[i]);
 	}
 	EXPECT_EQ(0, sweep_stop(self->s));
-	EXPECT_EQ(0, keep_counters("all"));
+	EXPECT_EQ(0, choose_counters("all"));
 	EXPECT_EQ(0, write_file(WORK_CPUS, "3"));
 }
 
@@ -178,7 +180,7 @@ static int wrong_if_pinned_comes(void *arg, unsigned long k)
 		 !alive(self->pinned[2]);
 	wrong += ioctl(self->pinned[3], PERF_EVENT_IOC_DISABLE, 0) != 0;
 	set_close(&set);
-	wrong += keep_counters("shared") != 0 || !perf_has_all(self->perf);
+	wrong += choose_counters("shared") != 0 || !perf_has_all(self->perf);
 	return wrong;
 }
 
@@ -215,7 +217,7 @@ static int wrong_borrowing(void *arg, unsigned long k)
 	wrong += set_measure(&set, code_loop, 100, 0) ||
 		 wrong_after(&set, CODE_LOOP(100));
 	set_close(&set);
-	wrong += keep_counters("shared") != 0 || !perf_has_all(self->perf);
+	wrong += choose_counters("shared") != 0 || !perf_has_all(self->perf);
 	return wrong;
 }
 
@@ -235,7 +237,7 @@ static int wrong_return(void *arg, unsigned long k)
 
 	set_close(&set);
 	wrong += sweep_arm(s, k) != 0;
-	wrong += keep_counters("shared") != 0;
+	wrong += choose_counters("shared") != 0;
 	sweep_disarm(s);
 	wrong += perf_error(100) != 0 || !perf_has_all(self->perf);
 	return wrong;
@@ -371,7 +373,7 @@ static int wrong_if_cpu_comes(void *arg, unsigned long k)
 	wrong += disarm_for_cpu(s);
 	wrong += wrong_on_the_other_cpu(&set, self->perf, true);
 	set_close(&set);
-	wrong += keep_counters("shared") != 0;
+	wrong += choose_counters("shared") != 0;
 	wrong += wrong_on_the_other_cpu(&set, self->perf, false);
 	return wrong;
 }
@@ -385,7 +387,7 @@ static int wrong_return_if_cpu_comes(void *arg, unsigned long k)
 
 	set_close(&set);
 	wrong += arm_for_cpu(s, k);
-	wrong += keep_counters("shared") != 0;
+	wrong += choose_counters("shared") != 0;
 	wrong += disarm_for_cpu(s);
 	return wrong + wrong_on_the_other_cpu(&set, self->perf, false);
 }
@@ -492,7 +494,7 @@ static int borrow_once(void)
 	int err = set_program(&set, branches);
 
 	set_close(&set);
-	return err ?: keep_counters("shared");
+	return err ?: choose_counters("shared");
 }
 
 static int wrong_if_starved(void *arg, unsigned long k)
@@ -507,7 +509,7 @@ static int wrong_if_starved(void *arg, unsigned long k)
 	wrong += err && (err != -EBUSY ||
 			 set.control.reason != VPMC_REASON_REVOKED);
 	set_close(&set);
-	wrong += keep_counters("shared") != 0;
+	wrong += choose_counters("shared") != 0;
 	return wrong;
 }
 

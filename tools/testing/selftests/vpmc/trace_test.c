@@ -186,8 +186,8 @@ TEST_F(trace, beside_borrowed)
 	char before[48];
 	int fd;
 
-	ASSERT_EQ(0, kept_counters(before, sizeof(before)));
-	ASSERT_EQ(0, keep_counters("shared"));
+	ASSERT_EQ(0, chosen_counters(before, sizeof(before)));
+	ASSERT_EQ(0, choose_counters("shared"));
 	fd = open_trace(-1);
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, ioctl(fd, PERF_EVENT_IOC_ENABLE, 0));
@@ -201,37 +201,7 @@ TEST_F(trace, beside_borrowed)
 	set_close(set);
 	set->fd = -1;
 	set->page = MAP_FAILED;
-	EXPECT_EQ(0, keep_counters(before));
-}
-
-/* PT ends the pause of a set when it ends, with none of perf's registers. */
-TEST_F(trace, yields)
-{
-	const struct timespec ts = { .tv_nsec = 1000000 };
-	struct set *set = &self->set;
-	char before[48];
-	int fd, i;
-
-	ASSERT_EQ(0, kept_counters(before, sizeof(before)));
-	ASSERT_EQ(0, keep_counters("yield"));
-	ASSERT_EQ(0, set_program(set, both));
-	for (i = 0; i < 3; i++) {
-		set_counts(_metadata, set);
-		fd = open_trace(-1);
-		ASSERT_LE(0, fd);
-		EXPECT_EQ(VPMC_HOLDER_TRACE, pmu_holder(set->fd));
-		ASSERT_EQ(0, set_measure(set, code_loop, 1000, 0));
-		EXPECT_EQ(0, wrong_after(set, CODE_LOOP(10000)));
-		/* Sets would be allowed to go on by now. */
-		usleep(50000);
-		EXPECT_EQ(VPMC_HOLDER_TRACE, pmu_holder(set->fd));
-		ASSERT_EQ(0, close(fd));
-		while (pmu_holder(set->fd) != VPMC_HOLDER_VPMC)
-			nanosleep(&ts, NULL);
-	}
-	set_counts(_metadata, set);
-	ASSERT_EQ(0, vpmc_ioctl(set->fd, VPMC_IOC_UNLINK, 0));
-	EXPECT_EQ(0, keep_counters(before));
+	EXPECT_EQ(0, choose_counters(before));
 }
 
 NEEDS(

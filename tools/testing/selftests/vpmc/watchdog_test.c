@@ -211,7 +211,7 @@ TEST(against_cpus)
 	watchdog_gives_it_up(_metadata);
 }
 
-/* With counters of its own a set needs none of the watchdog's. */
+/* A set that borrows other counters needs none of the watchdog's. */
 TEST(beside_a_set)
 {
 	static const struct choice ours[] = {
@@ -222,7 +222,7 @@ TEST(beside_a_set)
 	int i;
 
 	ASSERT_EQ(0, set_watchdog("1"));
-	ASSERT_EQ(0, write_file("/proc/sys/kernel/vpmc_counters", "0xc,0x1"));
+	ASSERT_EQ(0, write_file("/proc/sys/kernel/vpmc_counters", "shared 2,1"));
 	ASSERT_EQ(0, write_file("/proc/sys/kernel/watchdog_thresh", "1"));
 	set.page = MAP_FAILED;
 	set.fd = vpmc_open();

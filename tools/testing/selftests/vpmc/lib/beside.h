@@ -13,13 +13,17 @@
 
 #define COUNTERS	"/proc/sys/kernel/vpmc_counters"
 
-/* Gives these counters to sets permanently: 0 or -errno. */
-static inline int keep_counters(const char *text)
+/* Programmable counters, at most. */
+#define MAX_GP		8
+
+/* Chooses which counters sets can have: 0 or -errno. */
+static inline int choose_counters(const char *text)
 {
 	return write_file(COUNTERS, text);
 }
 
-static inline int kept_counters(char *text, size_t size)
+/* The choice that is in force. */
+static inline int chosen_counters(char *text, size_t size)
 {
 	int fd = open(COUNTERS, O_RDONLY);
 	ssize_t n = read(fd, text, size - 1);
@@ -144,14 +148,17 @@ static inline uint64_t period_beside(uint64_t period)
 
 #define TURNS_BESIDE	(counts_are_exact() ? 100000 : 500000)
 
-/* An overflow after each @period instructions, and branches without overflows. */
+/*
+ * An overflow after each @period instructions, and branches without overflows. They have
+ * the last programmable counter but one, which "shared 2,1" and "shared 3,0" permit.
+ */
 static inline int open_for_overflows(struct set *set, uint64_t period)
 {
 	int err = open_rearmed(set, EV_INSNS, index_here(FIXED(0), 0), period);
 
 	if (err)
 		return err;
-	control_choose(&set->control, EV_BRANCHES, 2);
+	control_choose(&set->control, EV_BRANCHES, machine.nr_gp - 2);
 	return set_control(set);
 }
 
@@ -204,8 +211,8 @@ static inline void expect_overflows_of_both(struct __test_metadata *_metadata,
 
 /* Registers that both sides write. */
 struct shared_registers {
-	uint64_t evtsel[4];
-	uint64_t counter[4];
+	uint64_t evtsel[MAX_GP];
+	uint64_t counter[MAX_GP];
 	uint64_t fixed_control;		/* 0 without fixed counters */
 	uint64_t status;
 	uint64_t enabled;
@@ -224,7 +231,7 @@ static inline int shared_registers(int cpu, struct shared_registers *regs)
 
 	sprintf(path, "/dev/cpu/%d/msr", cpu);
 	fd = open(path, O_RDONLY);
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < MAX_GP && i < machine.nr_gp; i++) {
 		bad |= pread(fd, &regs->evtsel[i], 8, msr[0] + i * msr[2]) != 8;
 		bad |= pread(fd, &regs->counter[i], 8, msr[1] + i * msr[2]) != 8;
 	}

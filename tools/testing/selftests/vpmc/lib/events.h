@@ -56,7 +56,7 @@ static inline bool perf_keeps_counters(void)
 {
 	const char *text = line_of("/proc/sys/kernel/vpmc_counters");
 
-	return *text && strncmp(text, "all", 3) && strncmp(text, "yield", 5);
+	return *text && strncmp(text, "all", 3);
 }
 
 static inline const char *all_counters(void)

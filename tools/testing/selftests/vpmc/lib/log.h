@@ -8,6 +8,7 @@
 #define LOG_H
 
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 /* The kernel's log from the beginning. */
@@ -24,6 +25,17 @@ static inline const char *kernel_log(void)
 	close(fd);
 	log[used] = 0;
 	return log;
+}
+
+/* Returns how often @what is in the kernel's log. */
+static inline int times_in_log(const char *what)
+{
+	const char *at = kernel_log();
+	int n = 0;
+
+	for (; (at = strstr(at, what)); at++)
+		n++;
+	return n;
 }
 
 #endif

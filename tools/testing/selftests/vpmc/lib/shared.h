@@ -21,7 +21,6 @@ static const struct choice seven[] = {
 };
 
 /* The programmable counters of the machine, 4 to 8, and all of them but one. */
-#define MAX_GP		8
 #define ALL_GP		((int)machine.nr_gp)
 #define all_but_one	(seven + MAX_GP - ALL_GP)
 
@@ -41,7 +40,7 @@ FIXTURE(shared)
 
 FIXTURE_SETUP(shared)
 {
-	ASSERT_EQ(0, keep_counters("shared"));
+	ASSERT_EQ(0, choose_counters("shared"));
 	ASSERT_EQ(0, pin(0));
 	memset(self->perf, -1, sizeof(self->perf));
 	self->set.fd = -1;
@@ -55,7 +54,7 @@ FIXTURE_TEARDOWN(shared)
 	for (i = 0; i < MAX_GP; i++)
 		close(self->perf[i]);
 	set_close(&self->set);
-	EXPECT_EQ(0, keep_counters("all"));
+	EXPECT_EQ(0, choose_counters("all"));
 }
 
 /* Events that need a programmable counter. In a group, or pinned to CPU 1. */
