@@ -940,6 +940,9 @@ struct vpmc_global_read {
  * CONTROL must be allowed, too, and for counters with OS must be allowed to
  * count the kernel.
  *
+ * From START until the CPU has no set any more its user code reads zero by RDPMC
+ * from vpmc's counters, whatever permits RDPMC.
+ *
  * The first descriptor that calls CONTROL has the counters until it is closed,
  * or until CONTROL has removed the last set. For the moment of the close see
  * VPMC_CONTROL_UNLINK_ON_CLOSE. With other descriptors only INFO and READ work;

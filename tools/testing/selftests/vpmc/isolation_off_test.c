@@ -167,16 +167,27 @@ struct game {
 	uint64_t mine, others;	/* switches, by the scheduler's count */
 };
 
-static int partner(struct game *g)
+static int answer_always(struct game *g)
 {
 	char byte;
 
-	if (set_open(&g->set, same) || vpmc_ioctl(g->set.fd, VPMC_IOC_START, 0))
+	if (vpmc_ioctl(g->set.fd, VPMC_IOC_START, 0))
 		return 1;
 	for (;;)
 		if (write(g->from[1], "", 1) != 1 ||
 		    read(g->to[0], &byte, 1) != 1)
 			return 2;
+}
+
+static int partner(struct game *g)
+{
+	return set_open(&g->set, same) ? 1 : answer_always(g);
+}
+
+static int partner_unmapped(struct game *g)
+{
+	return set_open(&g->set, same) || munmap(g->set.page, PAGE) ?
+	       1 : answer_always(g);
 }
 
 static int64_t rounds(struct game *g)
@@ -245,6 +256,48 @@ TEST_F(off, saves_the_writes)
 	EXPECT_EQ(all, sums.switches);
 	EXPECT_EQ(sums.sum[0], sums.sum[2]);
 	EXPECT_EQ(0, stop_disturber(g.partner));
+}
+
+/* A thread without a set */
+static void *echo(void *arg)
+{
+	struct game *g = arg;
+	char byte;
+
+	while (read(g->to[0], &byte, 1) == 1 && write(g->from[1], "", 1) == 1)
+		;
+	return NULL;
+}
+
+/*
+ * Two processes without RDPMC have moved the counters. Then one of them is alone on
+ * the CPU, with a thread that does not count. At first each switch to that thread
+ * stops the counters. This ends when the counting thread comes from another CPU.
+ */
+TEST(alone_again)
+{
+	struct game g;
+	pthread_t thread;
+	char byte;
+
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, pipe(g.to));
+	ASSERT_EQ(0, pipe(g.from));
+	ASSERT_EQ(0, set_fifo(50));
+	g.partner = disturber();
+	if (!g.partner)
+		_exit(partner_unmapped(&g));
+	ASSERT_EQ(0, set_open(&g.set, same));
+	ASSERT_EQ(0, munmap(g.set.page, PAGE));
+	ASSERT_EQ(0, vpmc_ioctl(g.set.fd, VPMC_IOC_START, 0));
+	ASSERT_EQ(1, read(g.from[0], &byte, 1));
+	ASSERT_LE(0, rounds(&g));
+	ASSERT_EQ(0, stop_disturber(g.partner));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, echo, &g));
+	EXPECT_LE(2 * ROUNDS, rounds(&g));
+	ASSERT_EQ(0, pin(1));
+	ASSERT_EQ(0, pin(0));
+	EXPECT_EQ(0, rounds(&g));
 }
 
 TEST(values)

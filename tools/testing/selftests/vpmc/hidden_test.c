@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Counts that a process may not see, although it may use RDPMC by a mapped event of
+ * perf or by sysfs: what root counts of the kernel in it, and what CPUs count. It
+ * reads zero in vpmc's counters meanwhile, and the truth in perf's. Afterwards
+ * nothing is left in the counters.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include "caps.h"
+#include "global.h"
+#include "inherit.h"
+#include "isolation.h"
+
+#define USER		1000
+#define PERF_PARANOID	"/proc/sys/kernel/perf_event_paranoid"
+#define ALWAYS		"/sys/bus/event_source/devices/cpu/rdpmc"
+#define FEW		10
+#define MANY		1000
+#define TURNS		2000
+#define STAGE_FD	100	/* the shared memory, for a watcher that execs */
+
+/* What is counted. */
+enum counted {
+	THREAD,			/* the watcher's kernel mode */
+	REPLACED,		/* the same; then root counts user mode */
+	FAMILY,			/* that of its father and the father's children */
+	HEIR,			/* the same; the father counts itself */
+	EXEC,			/* the same as THREAD, since before execve() */
+	PERIODS,		/* that of the watcher, with periods */
+	CPUS,			/* both modes of all CPUs */
+	CPUS_STOPPED,		/* the same, and stopped */
+};
+
+/* Why the watcher may use RDPMC. */
+enum why {
+	MAPPED_BEFORE,		/* it has mapped an event of perf */
+	MAPPED_AFTER,		/* it does that when the counters run */
+	EVERYBODY,		/* sysfs rdpmc is 2 */
+	OWN_SET,		/* it programs and maps a set afterwards */
+};
+
+/* In shared memory. */
+struct hidden {
+	enum why why;
+	uint64_t mask;		/* vpmc's counters while they count */
+	uint64_t during[64];	/* the greatest value of each while they count */
+	uint64_t after[64];	/* the value afterwards */
+	uint64_t perf;			/* what its event counted in a loop */
+	long syscalls;
+	int second;
+	int to_watcher[2], to_root[2];
+};
+
+static const struct perf_event_mmap_page *event_page;
+
+static int map_event(void)
+{
+	int fd = perf_open(PERF_TYPE_HARDWARE,
+			   PERF_COUNT_HW_BRANCH_INSTRUCTIONS, PERF_USER, -1);
+
+	if (fd < 0)
+		return -1;
+	event_page = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	return event_page == MAP_FAILED || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+}
+
+static uint64_t event_count(void)
+{
+	uint32_t lock, index;
+	uint64_t count, mask;
+
+	do {
+		lock = *(volatile uint32_t *)&event_page->lock;
+		__asm__ __volatile__("" : : : "memory");
+		index = event_page->index;
+		mask = ~0ULL >> (64 - event_page->pmc_width);
+		count = event_page->offset;
+		if (index)
+			count += vpmc_rdpmc(index - 1);
+		__asm__ __volatile__("" : : : "memory");
+	} while (lock != *(volatile uint32_t *)&event_page->lock);
+	return index ? count & mask : ~0ULL;
+}
+
+/* The difference of two loops has no branch but theirs. */
+static uint64_t event_of_loop(void)
+{
+	uint64_t first = event_count(), second, third;
+
+	code_loop(TURNS, 0);
+	second = event_count();
+	code_loop(2 * TURNS, 0);
+	third = event_count();
+	return third - second - (second - first);
+}
+
+/* A bit of a mask of counters, as an index */
+static uint32_t index_of(unsigned int bit)
+{
+	return bit < 32 ? bit : FIXED(bit - 32);
+}
+
+static void look_at_all(const struct hidden *h, uint64_t *value)
+{
+	unsigned int i;
+
+	for (i = 0; i < 64; i++)
+		if (h->mask & 1ULL << i)
+			value[i] = vpmc_rdpmc(index_of(i));
+}
+
+/* Look at vpmc's counters while they count. */
+static void look_meanwhile(struct hidden *h)
+{
+	uint64_t value[64] = {};
+	unsigned int i, k;
+
+	for (k = 0; k < 2; k++) {
+		look_at_all(h, value);
+		for (i = 0; i < 64; i++)
+			if (value[i] > h->during[i])
+				h->during[i] = value[i];
+		code_syscalls(h->syscalls, 0);
+	}
+	if (event_page)
+		h->perf = event_of_loop();
+}
+
+static int map_own_set(void)
+{
+	static const struct choice own[] = { { EV_BRANCHES, VPMC_ANY }, {} };
+	static struct set set;
+
+	return set_open(&set, own);
+}
+
+/* What the watcher does. Its set, if it has one, is root's. */
+static int watch(struct hidden *h)
+{
+	if (h->why == MAPPED_BEFORE && map_event())
+		return 2;
+	if (wake(h->to_root) || await(h->to_watcher))
+		return 3;
+	if (h->why == MAPPED_AFTER && map_event())
+		return 4;
+	if (h->why == OWN_SET)
+		code_syscalls(h->syscalls, 0);
+	else
+		look_meanwhile(h);
+	if (wake(h->to_root) || await(h->to_watcher))
+		return 5;
+	if (h->why == OWN_SET && map_own_set())
+		return 6;
+	look_at_all(h, h->after);
+	return 0;
+}
+
+static const struct choice kernel_mode[] = {
+	{ EV_KERNEL_INSNS, VPMC_ANY }, {}
+};
+static const struct choice user_mode[] = { { EV_INSNS, VPMC_ANY }, {} };
+static const struct choice both_modes[] = { { 0x300c0, VPMC_ANY }, {} };
+
+/* Called as root. The new program is the watcher. */
+static int count_and_exec(struct hidden *h)
+{
+	char name[] = "hidden_test", *argv[] = { name, NULL };
+	char which[] = "HIDDEN_WATCHER=0", *env[] = { which, NULL };
+	struct vpmc_control control;
+	int fd = open(THREAD_FILE, O_RDWR | O_CREAT, 0);
+
+	control_of(&control, kernel_mode, 0);
+	if (fd < 0 || vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control) ||
+	    become_with(USER, 0) || prctl(PR_SET_DUMPABLE, 1))
+		return 8;
+	which[sizeof(which) - 2] += h->second;
+	execve("/proc/self/exe", argv, env);
+	return 9;
+}
+
+static struct hidden *map_stage(void)
+{
+	return mmap(NULL, 2 * sizeof(struct hidden), PROT_READ | PROT_WRITE,
+		    MAP_SHARED, STAGE_FD, 0);
+}
+
+/* The watcher's new program begins here. */
+static __attribute__((constructor)) void watch_after_exec(void)
+{
+	const char *which = getenv("HIDDEN_WATCHER");
+	struct hidden *h;
+
+	if (!which)
+		return;
+	h = map_stage();
+	_exit(h == MAP_FAILED ? 10 : watch(&h[*which - '0']));
+}
+
+static void watcher(struct hidden *h, enum counted counted)
+{
+	pid_t pid;
+
+	if (pin(0) || (counted != EXEC && become_with(USER, 0)))
+		_exit(1);
+	if (counted == EXEC)
+		_exit(count_and_exec(h));
+	if (counted != FAMILY)
+		_exit(watch(h));
+	/* The father is counted. */
+	if (wake(h->to_root) || await(h->to_watcher))
+		_exit(7);
+	pid = fork();
+	if (!pid)
+		_exit(watch(h));
+	_exit(child_status(pid));
+}
+
+FIXTURE(hidden)
+{
+	struct hidden *h;
+	struct set keeper;
+};
+
+FIXTURE_VARIANT(hidden)
+{
+	enum counted counted;
+	enum why why;
+};
+
+#define HIDDEN(name, ...) \
+	FIXTURE_VARIANT_ADD(hidden, name) { __VA_ARGS__ }
+
+HIDDEN(thread_mapped_before, THREAD, MAPPED_BEFORE);
+HIDDEN(thread_mapped_after, THREAD, MAPPED_AFTER);
+HIDDEN(thread_everybody, THREAD, EVERYBODY);
+HIDDEN(thread_own_set, THREAD, OWN_SET);
+HIDDEN(replaced_mapped_before, REPLACED, MAPPED_BEFORE);
+HIDDEN(replaced_everybody, REPLACED, EVERYBODY);
+HIDDEN(replaced_own_set, REPLACED, OWN_SET);
+HIDDEN(family_mapped_before, FAMILY, MAPPED_BEFORE);
+HIDDEN(family_mapped_after, FAMILY, MAPPED_AFTER);
+HIDDEN(family_everybody, FAMILY, EVERYBODY);
+HIDDEN(heir_mapped_before, HEIR, MAPPED_BEFORE);
+HIDDEN(heir_mapped_after, HEIR, MAPPED_AFTER);
+HIDDEN(exec_mapped_before, EXEC, MAPPED_BEFORE);
+HIDDEN(exec_mapped_after, EXEC, MAPPED_AFTER);
+HIDDEN(periods_mapped_before, PERIODS, MAPPED_BEFORE);
+HIDDEN(periods_mapped_after, PERIODS, MAPPED_AFTER);
+HIDDEN(periods_everybody, PERIODS, EVERYBODY);
+HIDDEN(cpus_mapped_before, CPUS, MAPPED_BEFORE);
+HIDDEN(cpus_mapped_after, CPUS, MAPPED_AFTER);
+HIDDEN(cpus_everybody, CPUS, EVERYBODY);
+HIDDEN(cpus_own_set, CPUS, OWN_SET);
+HIDDEN(cpus_stopped_mapped_before, CPUS_STOPPED, MAPPED_BEFORE);
+HIDDEN(cpus_stopped_mapped_after, CPUS_STOPPED, MAPPED_AFTER);
+HIDDEN(cpus_stopped_everybody, CPUS_STOPPED, EVERYBODY);
+
+static bool is_family(enum counted counted)
+{
+	return counted == FAMILY || counted == HEIR;
+}
+
+/* Root begins to count. Returns a descriptor or -errno. */
+static int begin(enum counted counted, pid_t pid)
+{
+	struct vpmc_control control;
+	int fd, err;
+
+	if (counted >= CPUS) {
+		fd = global_open();
+		err = fd < 0 ? fd :
+		      global_program(fd, VPMC_ALL_CPUS, both_modes) ?:
+		      global_start(fd);
+		return err ?: fd;
+	}
+	fd = open_of(pid, O_RDWR | O_CREAT);
+	control_of(&control, kernel_mode,
+		   is_family(counted) ? VPMC_CONTROL_INHERIT_PROCESSES : 0);
+	if (counted == PERIODS) {
+		control.counter[0].period = 1ULL << 40;
+	}
+	err = fd < 0 ? fd : vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control);
+	return err ?: fd;
+}
+
+/* What root has counted. */
+static uint64_t sum_of(enum counted counted, int fd)
+{
+	struct vpmc_read read = {
+		.flags = is_family(counted) ? LIVING | FINISHED : 0,
+	};
+
+	if (counted >= CPUS)
+		return global_sum(fd, 0, 0);
+	read.size = sizeof(read);
+	return vpmc_ioctl(fd, VPMC_IOC_READ, &read) ? 0 : read.sum[0];
+}
+
+static int end(enum counted counted, int fd)
+{
+	struct vpmc_control control;
+
+	if (counted >= CPUS)
+		return close(fd);
+	if (counted != REPLACED)
+		return vpmc_ioctl(fd, VPMC_IOC_UNLINK, 0);
+	control_of(&control, user_mode, VPMC_CONTROL_STOPPED);
+	return vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control);
+}
+
+FIXTURE_SETUP(hidden)
+{
+	int fd = memfd_create("hidden", 0);
+
+	ASSERT_EQ(STAGE_FD, dup2(fd, STAGE_FD));
+	ASSERT_EQ(0, close(fd));
+	ASSERT_EQ(0, ftruncate(STAGE_FD, 2 * sizeof(*self->h)));
+	self->h = map_stage();
+	ASSERT_NE(MAP_FAILED, self->h);
+	ASSERT_EQ(0, write_file(PERF_PARANOID, "2"));
+	ASSERT_EQ(0, write_file(ALWAYS, variant->why == EVERYBODY ? "2" : "1"));
+	ASSERT_EQ(0, pin(1));
+	/* With another claim on the PMU no CPU gives its counters back. */
+	if (variant->counted < CPUS && variant->counted != HEIR)
+		ASSERT_EQ(0, set_open(&self->keeper, user_mode));
+}
+
+FIXTURE_TEARDOWN(hidden)
+{
+	EXPECT_EQ(0, write_file(ALWAYS, "1"));
+}
+
+static void play_both(struct __test_metadata *_metadata, struct hidden *h,
+		      enum counted counted)
+{
+	uint64_t sum;
+	pid_t pid;
+	int fd;
+
+	ASSERT_EQ(0, pipe(h->to_root));
+	ASSERT_EQ(0, pipe(h->to_watcher));
+	fd = counted == HEIR ? begin(counted, getpid()) : 0;
+	pid = fork();
+	if (!pid)
+		watcher(h, counted);
+	ASSERT_EQ(0, await(h->to_root));
+	if (counted == EXEC)
+		fd = open_of(pid, O_RDWR);
+	else if (counted != HEIR)
+		fd = begin(counted, pid);
+	ASSERT_LE(0, fd);
+	h->mask = vpmc_counters();
+	ASSERT_NE(0, h->mask);
+	ASSERT_EQ(0, wake(h->to_watcher));
+	if (counted == FAMILY) {
+		ASSERT_EQ(0, await(h->to_root));
+		ASSERT_EQ(0, wake(h->to_watcher));
+	}
+	if (counted == CPUS_STOPPED) {
+		usleep(1000);
+		ASSERT_EQ(0, global_stop(fd));
+	}
+	ASSERT_EQ(0, await(h->to_root));
+	/* Something was hidden: system calls have many instructions. */
+	sum = sum_of(counted, fd);
+	EXPECT_LT(10 * h->syscalls, sum);
+	EXPECT_EQ(0, end(counted, fd));
+	ASSERT_EQ(0, wake(h->to_watcher));
+	EXPECT_EQ(0, child_status(pid));
+}
+
+/* The watcher learns nothing of what the kernel did for it. */
+TEST_F(hidden, counts)
+{
+	struct hidden *h = self->h;
+	unsigned int i, k;
+
+	for (k = 0; k < 2; k++) {
+		h[k].why = variant->why;
+		h[k].second = k;
+		h[k].syscalls = k ? MANY : FEW;
+		play_both(_metadata, &h[k], variant->counted);
+	}
+	for (i = 0; i < 64; i++) {
+		if (!(h[0].mask & h[1].mask & 1ULL << i))
+			continue;
+		EXPECT_EQ(0, h[0].during[i]);
+		EXPECT_EQ(0, h[1].during[i]);
+		EXPECT_EQ(h[0].after[i], h[1].after[i]);
+	}
+	if (variant->why > MAPPED_AFTER)
+		return;
+	/* Its own event is right. */
+	EXPECT_EQ(TURNS, h[0].perf);
+	EXPECT_EQ(TURNS, h[1].perf);
+}
+
+/* A child that may see kernel counts reads them by RDPMC, as before. */
+TEST(not_from_those_who_may)
+{
+	struct vpmc_read read;
+	uint64_t before, after;
+	struct set set;
+	pid_t pid;
+
+	ASSERT_EQ(0, set_open(&set, kernel_mode));
+	set_close(&set);
+	set.fd = begin(FAMILY, getpid());
+	ASSERT_LE(0, set.fd);
+	pid = fork();
+	if (!pid) {
+		int fd = open(THREAD_FILE, O_RDONLY);
+		const struct vpmc_page *page = vpmc_map(fd);
+
+		if (page == MAP_FAILED || page->state != VPMC_STATE_RUNNING)
+			_exit(1);
+		before = page->slot[0].base +
+			 (vpmc_rdpmc(page->slot[0].index) ^ page->sign);
+		if (vpmc_read(fd, &read))
+			_exit(2);
+		after = page->slot[0].base +
+			(vpmc_rdpmc(page->slot[0].index) ^ page->sign);
+		_exit(before && before < read.sum[0] && read.sum[0] < after ?
+		      0 : 3);
+	}
+	EXPECT_EQ(0, child_status(pid));
+}
+
+NEEDS(
+	{ "*", PMU | TRUE_COUNTS | DISTURBS | ROOT | TWO_CPUS },
+);
+
+TEST_HARNESS_MAIN
