@@ -140,6 +140,31 @@ TEST_F(access, open)
 	EXPECT_EQ(0, child_status(pid));
 }
 
+/* A server that acts for a user: its fsuid decides, and not its real or saved uid. */
+TEST(acts_for_a_user)
+{
+	struct target t = { .uid = USER };
+	uid_t other = USER + 1000;
+	pid_t pid;
+	int i;
+
+	ASSERT_EQ(0, set_scope("0"));
+	ASSERT_EQ(0, target_start(&t));
+	for (i = 0; i < 2; i++) {
+		pid = fork();
+		if (!pid) {
+			if (setgid(USER) || prctl(PR_SET_KEEPCAPS, 0) ||
+			    setresuid(i ? other : USER, i ? USER : other,
+				      i ? other : USER))
+				_exit(100);
+			_exit(target_open_error(&t, O_RDONLY | O_CREAT) ==
+			      (i ? 0 : -EACCES) ? 0 : 1);
+		}
+		EXPECT_EQ(0, child_status(pid));
+	}
+	EXPECT_EQ(0, target_end(&t));
+}
+
 /* The right is checked at open(). Later changes of the owner do not matter. */
 TEST(decided_at_open)
 {

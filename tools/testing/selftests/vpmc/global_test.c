@@ -192,6 +192,26 @@ TEST_F(cpus, one_moment)
 	ASSERT_EQ(0, global_stop(self->fd));
 }
 
+/* So are those that the timer samples. */
+TEST_F(cpus, one_moment_of_the_timer)
+{
+	struct vpmc_global_control control;
+	int cpu, i, n = nr_cpus();
+
+	global_init(&control, VPMC_ALL_CPUS, kernel_twice);
+	control.interval_ms = 10;
+	ASSERT_EQ(0, global_control(self->fd, &control));
+	ASSERT_EQ(0, global_start(self->fd));
+	for (i = 0; i < 10; i++) {
+		usleep(15000);
+		ASSERT_EQ(n, global_read(self->fd, self->cpu));
+		for (cpu = 0; cpu < n; cpu++)
+			EXPECT_EQ(self->cpu[cpu].sum[0], self->cpu[cpu].sum[1]);
+	}
+	EXPECT_LT(0, self->cpu[0].sum[0]);
+	ASSERT_EQ(0, global_stop(self->fd));
+}
+
 /* CLEAR also clears what is in the counters. */
 TEST_F(cpus, cleared_while_counting)
 {

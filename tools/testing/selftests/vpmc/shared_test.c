@@ -208,6 +208,29 @@ TEST_F(shared, borrowed_and_returned)
 	EXPECT_EQ(1, returned(self->perf));
 }
 
+/* Another CPU ends the set each time. Its own CPU must not believe it still counts. */
+TEST_F(shared, ended_by_another_cpu)
+{
+	pid_t pid;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, set_open(&self->set, branches));
+		ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
+		EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
+		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+		pid = fork();
+		if (!pid)
+			_exit(pin(1) || vpmc_ioctl(self->set.fd,
+						   VPMC_IOC_UNLINK, 0));
+		EXPECT_EQ(0, child_status(pid));
+		set_close(&self->set);
+		/* The loan ends, or the next set keeps it. */
+		if (i)
+			usleep(300000);
+	}
+}
+
 /* The next set comes before a loan has ended, and keeps it. */
 TEST_F(shared, kept_by_the_next_set)
 {
