@@ -117,6 +117,13 @@ TEST_F(compat, counts)
 	expect_sums(_metadata, &self->set, TURNS);
 }
 
+/* code_32.S executes what code.h says. */
+TEST_F(compat, code)
+{
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, TURNS, 0));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(TURNS)));
+}
+
 static int poll_hup(int fd)
 {
 	struct pollfd poll_fd = { .fd = fd };
