@@ -19,7 +19,7 @@ help:
 #: make bench       measure what vpmc costs, exactly, in comparison with perf_event
 #: make papi        PAPI's test programs, on libperfctr and libvpmc
 #: make bisect      build and boot the kernel with each prefix of the series
-#: make test-all    make test and all of these, 32-bit kernel and programs
+#: make test-all    make test and all of these, 32-bit kernel
 #: make build       kernel and emulator only
 #: make tools       libvpmc and the vpmc command, for guests and in build/tools
 #: make deb         Debian packages of them, in build/deb

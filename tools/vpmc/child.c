@@ -124,6 +124,42 @@ static int receive_descriptor(int channel)
 	return fd;
 }
 
+/*
+ * Lets the kernel choose the counter of the event that was refused. If there is none for
+ * it, or if the set as a whole was refused, it chooses all. Returns false if that was
+ * tried, or if another counter is no help.
+ */
+static bool move_refused(struct group *group, const struct vpmc_error *error)
+{
+	unsigned int moved = 0, i;
+	int bad = error->event;
+
+	for (i = 0; i < group->nr; i++)
+		moved += group->events[i].index == VPMC_ANY;
+	if (!group->may_move || moved == group->nr ||
+	    (error->reason != VPMC_REASON_LEFT_TO_PERF &&
+	     error->reason != VPMC_REASON_PMU_PERF && !moved))
+		return false;
+	if (bad >= 0 && group->events[bad].index != VPMC_ANY) {
+		group->events[bad].index = VPMC_ANY;
+		return true;
+	}
+	for (i = 0; i < group->nr; i++)
+		group->events[i].index = VPMC_ANY;
+	return true;
+}
+
+static int program(struct vpmc *v, struct group *group, unsigned int flags,
+		   struct vpmc_error *error)
+{
+	int err;
+
+	do {
+		err = vpmc_program(v, group->events, group->nr, flags, error);
+	} while (err < 0 && move_refused(group, error));
+	return err;
+}
+
 /* Runs in the child from fork() to execve(). */
 __attribute__((__noreturn__))
 static void be_child(int channel, char **command, struct group *group,
@@ -136,9 +172,8 @@ static void be_child(int channel, char **command, struct group *group,
 	if (group) {
 		answer->result = vpmc_open(&v, 0, &answer->error);
 		if (!answer->result)
-			answer->result = vpmc_program(v, group->events,
-						      group->nr, flags,
-						      &answer->error);
+			answer->result = program(v, group, flags,
+						 &answer->error);
 		if (answer->result < 0)
 			_exit(STATUS_OURS);
 		memcpy(answer->event, group->events,

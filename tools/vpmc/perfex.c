@@ -67,6 +67,16 @@ static unsigned int number(const struct options *o, const char *text,
 	return value;
 }
 
+/*
+ * Returns the event of Intel's fixed counter, without the modes. In the select that
+ * the user gives, only the modes and the enable bit have a meaning. Programmable counters
+ * have the events of the first two counters, too.
+ */
+static unsigned int fixed_event(unsigned int counter)
+{
+	return counter == 0 ? 0xc0 : counter == 1 ? 0x3c : (counter + 1) << 8;
+}
+
 /* EVNTSEL[/EVNTSEL2][@PMC] */
 static void add_event(struct options *o, char *text)
 {
@@ -93,13 +103,13 @@ static void add_event(struct options *o, char *text)
 		.select = spec->select | (uint64_t)spec->high << 32,
 		.index = spec->counter,
 	};
-	/*
-	 * In the select of a fixed counter, only the modes and the enable bit
-	 * have a meaning.
-	 */
 	if (spec->counter >= VPMC_RDPMC_FIXED)
 		event->select = (spec->select & SELECT_MODES) |
-				(spec->counter - VPMC_RDPMC_FIXED + 1) << 8;
+				fixed_event(spec->counter - VPMC_RDPMC_FIXED);
+	for (unsigned int i = 0; i < o->nr; i++)
+		if (o->spec[i].counter == spec->counter)
+			fail(STATUS_OURS, "%s: another event wants the same counter; name another one after '@'",
+			     text);
 	o->nr++;
 }
 
@@ -290,7 +300,11 @@ static void print_counts(const struct options *o, const struct vpmc_read *sums)
 
 static int count(const struct options *o, char **command)
 {
-	struct group group = { .events = (struct vpmc_event *)o->event, .nr = o->nr };
+	struct group group = {
+		.events = (struct vpmc_event *)o->event,
+		.nr = o->nr,
+		.may_move = true,
+	};
 	struct vpmc_read sums;
 	struct child child;
 	int status, err;

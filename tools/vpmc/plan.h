@@ -11,10 +11,14 @@
 
 #include "stat.h"
 
-/* events of one set */
+/*
+ * Events of one set. With @may_move, the kernel chooses another counter for an event
+ * whose counter is perf's.
+ */
 struct group {
 	struct vpmc_event *events;
 	unsigned int nr;
+	bool may_move;
 };
 
 /*

@@ -15,6 +15,7 @@
  * select is made from the counter's number, as the kernel does.
  */
 static const unsigned int fixed_event[] = { 0x00c0, 0x003c };
+#define FIXED_EVENTS	(sizeof(fixed_event) / sizeof(fixed_event[0]))
 
 bool perfctr_is_stop(const struct vperfctr_control *control)
 {
@@ -31,8 +32,7 @@ static uint64_t fixed_select(unsigned int number, uint64_t select)
 {
 	unsigned int event = select & 0xffff;
 
-	if (number < sizeof(fixed_event) / sizeof(fixed_event[0]) &&
-	    event == fixed_event[number])
+	if (number < FIXED_EVENTS && event == fixed_event[number])
 		return select;
 	return (select & (SELECT_USR | SELECT_OS | SELECT_INT | SELECT_EN)) |
 	       (number + 1) << 8;
@@ -81,6 +81,21 @@ static int translate_counter(int fd, const struct perfctr_cpu_control *cpu,
 	return 0;
 }
 
+/*
+ * The kernel finds that, too, but not after it has chosen another counter for one of
+ * them.
+ */
+static bool names_one_twice(const struct vpmc_control *set, unsigned int nr)
+{
+	unsigned int i, k;
+
+	for (i = 1; i < nr; i++)
+		for (k = 0; k < i; k++)
+			if (set->counter[i].index == set->counter[k].index)
+				return true;
+	return false;
+}
+
 int perfctr_to_vpmc(int fd, const struct vperfctr_control *control,
 		    struct vpmc_control *set)
 {
@@ -102,6 +117,8 @@ int perfctr_to_vpmc(int fd, const struct vperfctr_control *control,
 		if (control->preserve >> i & 1)
 			set->counter[i].flags = VPMC_COUNTER_PRESERVE;
 	}
+	if (names_one_twice(set, nr))
+		return -EINVAL;
 	set->size = sizeof(*set);
 	set->nr_counters = nr;
 	if (cpu->tsc_on)
@@ -171,17 +188,84 @@ int perfctr_from_vpmc(const struct vpmc_control *set,
 	return 0;
 }
 
-bool perfctr_same_set(const struct vpmc_control *a, const struct vpmc_control *b)
+/*
+ * The event of a fixed counter gets its architectural number, which programmable
+ * counters have, too. The third one's event exists nowhere else.
+ */
+static void move(struct vpmc_counter *counter)
 {
-	const uint64_t ours = SELECT_EN | SELECT_INT;
+	unsigned int number = counter->index - VPMC_RDPMC_FIXED;
+
+	if (counter->index >= VPMC_RDPMC_FIXED && number < FIXED_EVENTS)
+		counter->evtsel = (counter->evtsel & ~0xffffULL) | fixed_event[number];
+	counter->index = VPMC_ANY;
+}
+
+void perfctr_move(struct vpmc_control *set, unsigned int moved)
+{
 	unsigned int i;
 
-	if (a->nr_counters != b->nr_counters || a->signal != b->signal)
+	for (i = 0; i < set->nr_counters; i++)
+		if (moved >> i & 1 && set->counter[i].index != VPMC_ANY)
+			move(&set->counter[i]);
+}
+
+static unsigned int moved_counters(const struct vpmc_control *set)
+{
+	unsigned int i, moved = 0;
+
+	for (i = 0; i < set->nr_counters; i++)
+		if (set->counter[i].index == VPMC_ANY)
+			moved |= 1U << i;
+	return moved;
+}
+
+/*
+ * Moves the counter that was refused. If the kernel finds no other one for it, or if the
+ * set as a whole was refused, all counters are moved. Returns false if that was tried.
+ */
+static bool move_refused(struct vpmc_control *set)
+{
+	unsigned int all = (1U << set->nr_counters) - 1, bad = set->bad_counter;
+	unsigned int moved = moved_counters(set);
+
+	if (set->reason != VPMC_REASON_LEFT_TO_PERF &&
+	    set->reason != VPMC_REASON_PMU_PERF && !moved)
 		return false;
-	for (i = 0; i < a->nr_counters; i++)
-		if ((a->counter[i].evtsel ^ b->counter[i].evtsel) & ~ours ||
-		    a->counter[i].index != b->counter[i].index ||
-		    a->counter[i].period != b->counter[i].period)
+	if (moved == all)
+		return false;
+	perfctr_move(set, bad < set->nr_counters && !(moved >> bad & 1) ?
+			  1U << bad : all);
+	return true;
+}
+
+int perfctr_place(int (*program)(void *to, struct vpmc_control *set), void *to,
+		  struct vpmc_control *set, unsigned int *moved)
+{
+	int err;
+
+	do {
+		set->reason = VPMC_REASON_NONE;
+		set->bad_counter = 0;
+		err = program(to, set);
+	} while (err < 0 && set->reason != VPMC_REASON_NONE && move_refused(set));
+	if (moved)
+		*moved = moved_counters(set);
+	/* The processor has enough counters, but perf keeps some. */
+	return err == -ENOSPC && moved_counters(set) ? -EBUSY : err;
+}
+
+bool perfctr_same_set(const struct vpmc_control *now, const struct vpmc_control *ours)
+{
+	const uint64_t kernels = SELECT_EN | SELECT_INT;
+	const struct vpmc_counter *a = now->counter, *b = ours->counter;
+	unsigned int i;
+
+	if (now->nr_counters != ours->nr_counters || now->signal != ours->signal)
+		return false;
+	for (i = 0; i < now->nr_counters; i++, a++, b++)
+		if ((a->evtsel ^ b->evtsel) & ~kernels || a->period != b->period ||
+		    (b->index != VPMC_ANY && a->index != b->index))
 			return false;
 	return true;
 }

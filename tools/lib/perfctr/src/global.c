@@ -81,6 +81,25 @@ static struct gperfctr_cpu **find(struct gperfctr_state *state, unsigned int cpu
 	return at;
 }
 
+/* A CPU's set, as far as perfctr_place() does not know it. */
+struct target {
+	int fd;
+	struct vpmc_global_control set;
+};
+
+static int request(void *to, struct vpmc_control *set)
+{
+	struct target *target = to;
+	int err;
+
+	target->set.nr_counters = set->nr_counters;
+	memcpy(target->set.counter, set->counter, sizeof(target->set.counter));
+	err = perfctr_request(target->fd, VPMC_IOC_G_CONTROL, &target->set);
+	set->bad_counter = target->set.bad_counter;
+	set->reason = target->set.reason;
+	return err;
+}
+
 /*
  * Programs a CPU. Counters that interrupt are refused, because no thread would
  * get the signal.
@@ -92,12 +111,15 @@ static int program(const struct gperfctr *global,
 	struct vperfctr_control virtual = {
 		.cpu_control = control->cpu_control,
 	};
-	struct vpmc_global_control set = {
-		.size = sizeof(set),
-		.cpu = control->cpu,
-		.interval_ms = interval_ms,
+	struct target target = {
+		.fd = global->fd,
+		.set = {
+			.size = sizeof(target.set),
+			.cpu = control->cpu,
+			.interval_ms = interval_ms,
+		},
 	};
-	struct vpmc_control translated;
+	struct vpmc_control set;
 	int err;
 
 	if (control->cpu_control.nrictrs)
@@ -107,12 +129,8 @@ static int program(const struct gperfctr *global,
 		return -EINVAL;
 	if (control->cpu_control.tsc_on && !control->cpu_control.nractrs)
 		return -EOPNOTSUPP;
-	err = perfctr_to_vpmc(global->fd, &virtual, &translated);
-	if (err)
-		return err;
-	set.nr_counters = translated.nr_counters;
-	memcpy(set.counter, translated.counter, sizeof(set.counter));
-	return perfctr_request(global->fd, VPMC_IOC_G_CONTROL, &set);
+	err = perfctr_to_vpmc(global->fd, &virtual, &set);
+	return err ?: perfctr_place(request, &target, &set, NULL);
 }
 
 EXPORT int gperfctr_control(const struct gperfctr *global,

@@ -81,6 +81,11 @@ EXPORT int _vperfctr_open(int creat)
 	return open(OWN_FILE, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 }
 
+static int program(void *fd, struct vpmc_control *set)
+{
+	return perfctr_request(*(int *)fd, VPMC_IOC_CONTROL, set);
+}
+
 EXPORT int _vperfctr_control(int fd, const struct vperfctr_control *control)
 {
 	struct vpmc_control set;
@@ -90,7 +95,7 @@ EXPORT int _vperfctr_control(int fd, const struct vperfctr_control *control)
 		return perfctr_result(perfctr_stop_fd(fd));
 	err = perfctr_to_vpmc(fd, control, &set);
 	if (!err)
-		err = perfctr_request(fd, VPMC_IOC_CONTROL, &set);
+		err = perfctr_place(program, &fd, &set, NULL);
 	/* in perfctr a refused control leaves the counters stopped */
 	if (err)
 		perfctr_stop_fd(fd);

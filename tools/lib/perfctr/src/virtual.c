@@ -141,8 +141,10 @@ static int read_control(const struct vperfctr *self, int fd,
 		return 0;
 	if (err)
 		return err;
-	if (self->known && !perfctr_to_vpmc(fd, &self->last, &ours) &&
-	    perfctr_same_set(&now, &ours)) {
+	if (self->known && !perfctr_to_vpmc(fd, &self->last, &ours)) {
+		perfctr_move(&ours, self->moved);
+		if (!perfctr_same_set(&now, &ours))
+			return perfctr_from_vpmc(&now, control);
 		*control = self->last;
 		control->preserve = 0;
 		return 0;
@@ -170,10 +172,16 @@ EXPORT int vperfctr_stop(const struct vperfctr *self)
 	return fd < 0 ? -1 : perfctr_result(perfctr_stop_fd(fd));
 }
 
+static int program(void *v, struct vpmc_control *set)
+{
+	return vpmc_program_raw(v, set, NULL);
+}
+
 EXPORT int vperfctr_control(const struct vperfctr *self,
 			    struct vperfctr_control *control)
 {
 	struct vpmc_control set;
+	unsigned int moved = 0;
 	int fd = fd_of(self), err;
 
 	if (fd < 0)
@@ -185,12 +193,13 @@ EXPORT int vperfctr_control(const struct vperfctr *self,
 	if (!err && without_tsc(self))
 		set.flags &= ~VPMC_CONTROL_PRESERVE;
 	if (!err)
-		err = vpmc_program_raw(self->v, &set, NULL);
+		err = perfctr_place(program, self->v, &set, &moved);
 	if (err < 0) {
 		perfctr_stop_fd(fd);
 		return perfctr_result(err);
 	}
 	changed(self)->last = *control;
+	changed(self)->moved = moved;
 	changed(self)->known = true;
 	return 0;
 }

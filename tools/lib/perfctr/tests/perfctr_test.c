@@ -215,6 +215,77 @@ TEST_F(self, read_state)
 	EXPECT_EQ(0, memcmp(&control, &self->control, sizeof(control)));
 }
 
+/* kernel.vpmc_counters is "all", so perf has no counter. */
+static bool vpmc_has_all(void)
+{
+	char text[8] = "";
+	int fd = open("/proc/sys/kernel/vpmc_counters", O_RDONLY);
+
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
+		perror("vpmc_counters");
+	close(fd);
+	return !strncmp(text, "all", 3);
+}
+
+/* Another counter counts in place of one that perf has, under the same number. */
+TEST_F(self, counter_of_perf)
+{
+	struct vperfctr_control read;
+	struct perfctr_sum_ctrs sum;
+	int fd = _vperfctr_open(0);
+
+	two_counters(&self->control);
+	for (int preserve = 0; preserve < 2; preserve++) {
+		self->control.preserve = preserve ? 3 : 0;
+		ASSERT_EQ(0, vperfctr_control(self->self, &self->control));
+		work(TURNS);
+		ASSERT_EQ(0, vperfctr_read_state(self->self, &sum, &read));
+		EXPECT_EQ(0, read.cpu_control.pmc_map[0]);
+		EXPECT_EQ(1, read.cpu_control.pmc_map[1]);
+		EXPECT_EQ(INSTRUCTIONS, read.cpu_control.evntsel[0]);
+		EXPECT_EQ(sum.pmc[0], sum.pmc[1]);
+		EXPECT_LT((1 + preserve) * INSTRUCTIONS_OF(TURNS), sum.pmc[0]);
+	}
+	/* a descriptor does not know what was asked for */
+	ASSERT_EQ(0, _vperfctr_read_control(fd, &read));
+	EXPECT_EQ(vpmc_has_all(), read.cpu_control.pmc_map[0] == 0);
+	EXPECT_EQ(1, read.cpu_control.pmc_map[1]);
+	ASSERT_EQ(0, _vperfctr_control(fd, &self->control));
+	close(fd);
+}
+
+/* All counters are too many while perf keeps one. */
+TEST_F(self, too_many_for_perf)
+{
+	struct perfctr_cpu_control *cpu = &self->control.cpu_control;
+	unsigned int i, nr = is_intel() ? 0 : 4;
+	struct vpmc_info info = { .size = sizeof(info) };
+	int fd = _vperfctr_open(0);
+
+	ASSERT_EQ(0, ioctl(fd, VPMC_IOC_INFO, &info));
+	close(fd);
+	if (is_intel())
+		nr = info.nr_gp + !vpmc_has_all();
+	for (i = 0; i < nr; i++) {
+		cpu->pmc_map[i] = i;
+		cpu->evntsel[i] = INSTRUCTIONS;
+	}
+	if (is_intel()) {
+		cpu->pmc_map[i] = FIXED;
+		cpu->evntsel[i++] = INSTRUCTIONS;
+	}
+	cpu->nractrs = i;
+	if (vpmc_has_all()) {
+		EXPECT_EQ(0, vperfctr_control(self->self, &self->control));
+		return;
+	}
+	EXPECT_EQ(-1, vperfctr_control(self->self, &self->control));
+	EXPECT_EQ(EBUSY, errno);
+	/* without the last one they fit */
+	cpu->nractrs--;
+	EXPECT_EQ(0, vperfctr_control(self->self, &self->control));
+}
+
 /* Only mode and enable bits of a fixed counter's select have a meaning. */
 TEST_F(self, fixed_counters)
 {
