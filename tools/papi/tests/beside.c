@@ -17,6 +17,7 @@
 #define LONG		3000000L
 #define SHORT		1000000L
 #define COUNTERS	"/proc/sys/kernel/vpmc_counters"
+#define WATCHDOG	"/proc/sys/kernel/nmi_watchdog"
 #define OURS		"vpmc:::INST_RETIRED:ANY_P", "vpmc:::BR_INST_RETIRED:ALL_BRANCHES"
 
 static int failed;
@@ -146,40 +147,23 @@ static void check_in_turn(void)
 	check(new_set(mixed, 2) == PAPI_NULL, "a set of events of both is refused");
 }
 
-/* While vpmc's set exists, perf gets no counter, and must not seem to count. */
-static void check_held(void)
+static int set_sysctl(const char *file, const char *text)
 {
-	int ours = our_set(), perf = perf_set();
-
-	check(ours != PAPI_NULL && PAPI_start(ours) == PAPI_OK, "vpmc's set starts");
-	check(perf == PAPI_NULL || PAPI_start(perf) != PAPI_OK,
-	      "perf_event's set is refused while vpmc has all counters");
-	check(PAPI_stop(ours, NULL) == PAPI_OK, "vpmc's set stops");
-	end_set(&ours);
-	if (perf != PAPI_NULL)
-		end_set(&perf);
-}
-
-static int give_vpmc(const char *counters)
-{
-	int fd = open(COUNTERS, O_WRONLY), done = -1;
+	int fd = open(file, O_WRONLY), done = -1;
 
 	if (fd >= 0) {
-		done = write(fd, counters, strlen(counters));
+		done = write(fd, text, strlen(text));
 		close(fd);
 	}
-	return done == (int)strlen(counters);
+	return done == (int)strlen(text);
 }
 
-/* vpmc borrows two programmable counters at most, and perf has the others. */
+/* In the default setting vpmc borrows counters, and perf has the others. */
 static void check_at_once(void)
 {
 	long long before[2], after[2];
-	int ours, perf;
+	int ours = our_set(), perf = perf_set();
 
-	check(give_vpmc("shared 2,0"), "vpmc may borrow two counters");
-	ours = our_set();
-	perf = perf_set();
 	check(PAPI_start(perf) == PAPI_OK, "perf_event's set starts");
 	check(exact(ours), "vpmc's set counts exactly while perf_event's counts");
 	check(PAPI_read(perf, before) == PAPI_OK, "perf_event's is read");
@@ -189,7 +173,29 @@ static void check_at_once(void)
 	check(PAPI_stop(perf, NULL) == PAPI_OK, "perf_event's set stops");
 	end_set(&ours);
 	end_set(&perf);
-	check(give_vpmc("all"), "vpmc may have all counters again");
+}
+
+/*
+ * The administrator gives vpmc all counters. While its set exists, perf gets none, and
+ * must not seem to count. The watchdog is one of perf's users.
+ */
+static void check_held(void)
+{
+	int ours, perf;
+
+	check(set_sysctl(WATCHDOG, "0"), "the watchdog is off");
+	check(set_sysctl(COUNTERS, "all"), "vpmc may have all counters");
+	ours = our_set();
+	perf = perf_set();
+	check(ours != PAPI_NULL && PAPI_start(ours) == PAPI_OK, "vpmc's set starts");
+	check(perf == PAPI_NULL || PAPI_start(perf) != PAPI_OK,
+	      "perf_event's set is refused while vpmc has all counters");
+	check(PAPI_stop(ours, NULL) == PAPI_OK, "vpmc's set stops");
+	end_set(&ours);
+	if (perf != PAPI_NULL)
+		end_set(&perf);
+	check(set_sysctl(COUNTERS, "shared"), "vpmc borrows counters again");
+	check(set_sysctl(WATCHDOG, "1"), "the watchdog is on");
 }
 
 int main(void)
@@ -200,8 +206,8 @@ int main(void)
 	}
 	check_components();
 	check_in_turn();
-	check_held();
 	check_at_once();
+	check_held();
 	PAPI_shutdown();
 	puts(failed ? "FAILED" : "PASSED");
 	return failed != 0;

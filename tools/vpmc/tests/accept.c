@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: accept <NAMES
+ * usage: accept [--left] <NAMES
  *
- * Programs each event alone, and prints those that are refused.
+ * Programs each event alone, and prints those that are refused. With --left those that
+ * only the counters that perf keeps can count are not printed.
  *
  * Copyright (C) 2026 vpmc developers
  */
 #include <err.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <vpmc.h>
 
-int main(void)
+int main(int argc, char **argv)
 {
+	const bool left = argc > 1 && !strcmp(argv[1], "--left");
 	struct vpmc_error error;
 	struct vpmc_event *events;
 	unsigned int nr, accepted = 0;
@@ -24,7 +27,8 @@ int main(void)
 	while (fgets(name, sizeof(name), stdin)) {
 		name[strcspn(name, "\n")] = 0;
 		if (vpmc_parse_events(name, &events, &nr, &error) ||
-		    vpmc_program(v, events, nr, VPMC_CONTROL_STOPPED, &error) < 0)
+		    (vpmc_program(v, events, nr, VPMC_CONTROL_STOPPED, &error) < 0 &&
+		     (!left || error.reason != VPMC_REASON_LEFT_TO_PERF)))
 			printf("%s\n", error.text);
 		else
 			accepted++;

@@ -31,7 +31,7 @@ static struct vpmc_event second[] = {
 	{ .name = "branches:u", .counter = 0 },
 	{ .name = "branch-misses:u", .element = 1, .counter = 1 },
 };
-static struct group groups[] = { { first, 4 }, { second, 2 } };
+static struct group groups[] = { { first, 4, false }, { second, 2, false } };
 
 static char *command[] = { "a program", "with\"quotes", "a\\nd \303\244", NULL };
 static struct stat_options options = {

@@ -13,6 +13,7 @@ grep -vxF -f unmarked names >marked
 equal "instructions programs event 0xc0" "0x100c0 $KNOWN_ALONE" \
 	"$(value x -e instructions -- known >/dev/null; echo "$(field 8 instructions) $(field 4 instructions)")"
 equal "the portable names come first" "instructions cycles" "$(head -n 2 names | xargs)"
-equal "each name without a mark is accepted" "$(wc -l <unmarked) accepted" "$(accept <unmarked)"
+# some events can only be counted by the counter that perf keeps
+equal "each name without a mark is accepted" "$(wc -l <unmarked) accepted" "$(accept --left <unmarked)"
 equal "there are many of them" 1 "$(($(wc -l <unmarked) > 20))"
 equal "no name with a mark is" "0 accepted" "$(accept <marked | tail -n 1)"

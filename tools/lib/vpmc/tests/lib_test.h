@@ -32,6 +32,21 @@ static inline void work(uint64_t turns)
 	__asm__ __volatile__("1:\n\tdec %0\n\tjnz 1b" : "+r" (turns) : : "cc");
 }
 
+/*
+ * Returns true if sets may have all counters. In the default setting perf keeps counter 0
+ * and those of its pinned events, like the watchdog's.
+ */
+static inline bool all_counters(void)
+{
+	char text[4] = "";
+	int fd = open("/proc/sys/kernel/vpmc_counters", O_RDONLY | O_CLOEXEC);
+	bool all = fd >= 0 && read(fd, text, 3) == 3 && !strcmp(text, "all");
+
+	if (fd >= 0)
+		close(fd);
+	return all;
+}
+
 /* Writes a file of /proc or /sys. Returns 0 or -errno. */
 static inline int write_file(const char *path, const char *text)
 {

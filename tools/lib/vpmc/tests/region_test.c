@@ -590,4 +590,26 @@ TEST(statistics)
 	EXPECT_EQ(10, stats.sum);
 }
 
+/* Of the values 1 to n, k eighths do not exceed the quantile, and not one less. */
+TEST(quantiles)
+{
+	struct vpmc_stats stats;
+	uint64_t n, quantile;
+	unsigned int k;
+
+	memset(&stats, 0, sizeof(stats));
+	for (n = 1; n <= 31; n++) {
+		vpmc_stats_add(&stats, n);
+		for (k = 1; k < 8; k++) {
+			quantile = vpmc_stats_quantile(&stats, k / 8.0);
+			EXPECT_LE(k * n, 8 * quantile);
+			EXPECT_GT(k * n, 8 * (quantile - 1));
+		}
+	}
+	memset(&stats, 0, sizeof(stats));
+	for (n = 1; n <= 5; n++)
+		vpmc_stats_add(&stats, n);
+	EXPECT_EQ(3, vpmc_stats_quantile(&stats, 0.5));
+}
+
 TEST_HARNESS_MAIN

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * Makes regions of two threads for VPMC_REPORT. The numbers of calls and
- * instructions are known. One region does not end, and a child reports nothing.
+ * instructions are known. One region does not end, and a child reports nothing. With
+ * an argument, which is a file, the child has regions of its own and reports these.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -55,7 +56,21 @@ static void *run(void *arg)
 	return NULL;
 }
 
-int main(void)
+/* Reports its own region to the file. */
+static void be_child(const char *file)
+{
+	struct vpmc_region *region;
+	struct vpmc_regions *regions;
+
+	if (setenv("VPMC_REPORT", file, 1) ||
+	    vpmc_regions_open(&regions, "instructions", 0, NULL) ||
+	    vpmc_region_get(regions, "of the child", &region))
+		errx(1, "a region of the child");
+	vpmc_begin(region);
+	vpmc_end(region);
+}
+
+int main(int argc, char **argv)
 {
 	pthread_t thread;
 	pid_t pid;
@@ -64,6 +79,8 @@ int main(void)
 	if (pthread_create(&thread, NULL, run, "") || pthread_join(thread, NULL))
 		errx(1, "a thread");
 	pid = fork();
+	if (!pid && argc > 1)
+		be_child(argv[1]);
 	if (!pid)
 		exit(0);
 	waitpid(pid, NULL, 0);
