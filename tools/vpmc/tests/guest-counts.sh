@@ -116,6 +116,7 @@ ends TERM 143
 ends HUP 129
 # The terminal itself sends its signal to the program. Then vpmc must not send another one.
 for command in "vpmc stat -o csv -e instructions --" perfex; do
+	# shellcheck disable=SC2086 # words
 	equal "Ctrl-C in $command: the program gets it once" "1 SIGINT status 7" \
 		"$(terminal $command terminal --count 2>&1 | tr -d '\r' | grep -x '[0-9]* SIGINT\|status [0-9]*' | xargs)"
 done
