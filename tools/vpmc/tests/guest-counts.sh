@@ -118,7 +118,7 @@ ends HUP 129
 for command in "vpmc stat -o csv -e instructions --" perfex; do
 	# shellcheck disable=SC2086 # words
 	equal "Ctrl-C in $command: the program gets it once" "1 SIGINT status 7" \
-		"$(terminal $command terminal --count 2>&1 | tr -d '\r' | grep -x '[0-9]* SIGINT\|status [0-9]*' | xargs)"
+		"$(taskset 1 terminal $command terminal --count 2>&1 | tr -d '\r' | grep -x '[0-9]* SIGINT\|status [0-9]*' | xargs)"
 done
 vpmc stat -o csv -e instructions -- terminal --count >counted &
 pid=$!
