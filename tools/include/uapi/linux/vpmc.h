@@ -683,7 +683,7 @@ struct vpmc_sample_map {
 
 /**
  * struct vpmc_read_samples - Argument of VPMC_IOC_READ_SAMPLES
- * @size:	In: bytes of this structure.
+ * @size:	In: bytes of this structure that the caller knows.
  * @flags:	In: zero.
  * @buffer:	In: address to which the records are copied.
  * @bytes:	In: bytes of room at @buffer. Out: bytes of whole records that
@@ -832,7 +832,7 @@ struct vpmc_global_cpu {
 
 /**
  * struct vpmc_global_read - Argument of VPMC_IOC_G_READ
- * @size:	In: bytes of this structure that the caller knows, all of them.
+ * @size:	In: bytes of this structure that the caller knows.
  * @flags:	In: zero.
  * @first_cpu:	In: number of the first CPU.
  * @nr_cpus:	In: number of elements that there is room for, at least 1. Out:
@@ -855,18 +855,31 @@ struct vpmc_global_read {
 };
 
 /*
+ * The least size of each structure that can grow. A kernel refuses a shorter one
+ * (EINVAL). These numbers never change: new fields are added at the end.
+ */
+#define VPMC_INFO_MIN_SIZE		8	/* with @flags */
+#define VPMC_CONTROL_MIN_SIZE		32	/* up to @counter */
+#define VPMC_READ_MIN_SIZE		72	/* up to @sum */
+#define VPMC_READ_SAMPLES_MIN_SIZE	32	/* with @lost */
+#define VPMC_GLOBAL_CONTROL_MIN_SIZE	32	/* up to @counter */
+#define VPMC_GLOBAL_CPU_MIN_SIZE	32	/* up to @sum */
+#define VPMC_GLOBAL_READ_MIN_SIZE	32	/* with @elements */
+
+/*
  * The request numbers contain no size: each structure begins with its own size,
  * so that it can grow. A structure shorter than the kernel's is extended with
- * zeros, a longer one must end in zeros (E2BIG). Unknown flags and reserved
- * fields that are not zero give EINVAL. START, STOP, RESUME and UNLINK take no
- * argument: it must be zero. CLEAR takes a mask of the counters, bit n for
- * element n, whose sums are to start from zero again; 0 stands for everything:
- * all sums, run time, switches and migrations. RESUME starts a set that an
- * overflow stopped, and does nothing to any other set: it does not undo another
- * thread's STOP. CONSUME takes the number of the oldest records of the ring
- * that have been read; EINVAL if the ring has fewer. READ_SAMPLES needs a root
- * that was programmed with VPMC_CONTROL_SAMPLE (ENODATA), whose owner may have
- * ended, and room for one record at least (ENOSPC).
+ * zeros, and gets back as much as it has room for. A longer one must end in
+ * zeros (E2BIG). Unknown flags and reserved fields that are not zero give
+ * EINVAL. START, STOP, RESUME and UNLINK take no argument: it must be zero.
+ * CLEAR takes a mask of the counters, bit n for element n, whose sums are to
+ * start from zero again; 0 stands for everything: all sums, run time, switches
+ * and migrations. RESUME starts a set that an overflow stopped, and does
+ * nothing to any other set: it does not undo another thread's STOP. CONSUME
+ * takes the number of the oldest records of the ring that have been read;
+ * EINVAL if the ring has fewer. READ_SAMPLES needs a root that was programmed
+ * with VPMC_CONTROL_SAMPLE (ENODATA), whose owner may have ended, and room for
+ * one record at least (ENOSPC).
  *
  * START_ALL, STOP_ALL and CLEAR_ALL do to a root what START, STOP and CLEAR do,
  * and then the same to the set of each living descendant. On a set that is not

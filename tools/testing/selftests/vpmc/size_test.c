@@ -1,27 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Structures that grow: each ioctl takes those of version 1, whose sizes are
- * written down here, shorter ones, and longer ones that end in zeros.
+ * written down here, shorter ones, and longer ones that end in zeros. The suite
+ * grown-structures runs these tests on a kernel whose structures are longer.
  *
  * Copyright (C) 2026 vpmc developers
  */
 #include <stddef.h>
-#include "vpmc_test.h"
+#include "global.h"
+#include "sample.h"
 
 /* Sizes of version 1, and of INFO of version 2. They never change. */
 #define INFO_1		96
 #define INFO_2		120
 #define READ_1		328
 #define CONTROL_1	1056
+#define READ_SAMPLES_1	32
+#define GLOBAL_CONTROL_1	1056
+#define GLOBAL_CPU_1	288
+#define GLOBAL_READ_1	32
 
 /* What comes before the sums and the counters. */
 #define READ_HEAD	72
 #define CONTROL_HEAD	32
 #define SUM		8
 #define COUNTER		32
+#define GLOBAL_CPU_HEAD	32
 #define INFO_HEAD	8	/* size and flags */
-
-static const struct choice two[] = { { EV_INSNS, 0 }, { EV_BRANCHES, 1 }, {} };
 
 FIXTURE(size)
 {
@@ -72,6 +77,24 @@ TEST_F(size, version_1)
 	EXPECT_EQ(READ_HEAD, offsetof(struct vpmc_read, sum));
 	EXPECT_EQ(CONTROL_HEAD, offsetof(struct vpmc_control, counter));
 	EXPECT_EQ(COUNTER, sizeof(struct vpmc_counter));
+	EXPECT_LE(READ_SAMPLES_1, sizeof(struct vpmc_read_samples));
+	EXPECT_LE(GLOBAL_CONTROL_1, sizeof(struct vpmc_global_control));
+	EXPECT_LE(GLOBAL_CPU_1, sizeof(struct vpmc_global_cpu));
+	EXPECT_LE(GLOBAL_READ_1, sizeof(struct vpmc_global_read));
+	EXPECT_EQ(CONTROL_HEAD, offsetof(struct vpmc_global_control, counter));
+	EXPECT_EQ(GLOBAL_CPU_HEAD, offsetof(struct vpmc_global_cpu, sum));
+}
+
+/* What the kernel takes must not follow sizeof(). */
+TEST_F(size, least_sizes)
+{
+	EXPECT_EQ(INFO_HEAD, VPMC_INFO_MIN_SIZE);
+	EXPECT_EQ(CONTROL_HEAD, VPMC_CONTROL_MIN_SIZE);
+	EXPECT_EQ(READ_HEAD, VPMC_READ_MIN_SIZE);
+	EXPECT_EQ(READ_SAMPLES_1, VPMC_READ_SAMPLES_MIN_SIZE);
+	EXPECT_EQ(CONTROL_HEAD, VPMC_GLOBAL_CONTROL_MIN_SIZE);
+	EXPECT_EQ(GLOBAL_CPU_HEAD, VPMC_GLOBAL_CPU_MIN_SIZE);
+	EXPECT_EQ(GLOBAL_READ_1, VPMC_GLOBAL_READ_MIN_SIZE);
 }
 
 /*
@@ -118,7 +141,9 @@ TEST_F(size, info)
 	/* The kernel does not fill what it does not know. */
 	size = sizeof(all) + 64;
 	ASSERT_EQ(0, info_of_size(self, size, &all));
-	EXPECT_EQ(0, memcmp(&all, part, sizeof(all)));
+	EXPECT_LE(sizeof(all), part->size);
+	EXPECT_GE(size, part->size);
+	EXPECT_EQ(0, memcmp((char *)&all + 4, self->buf + 4, sizeof(all) - 4));
 	EXPECT_TRUE(untouched(self->buf, size));
 	EXPECT_EQ(-E2BIG, vpmc_ioctl(fd, VPMC_IOC_INFO,
 				     sized(self, size, size - 1)));
@@ -149,7 +174,10 @@ TEST_F(size, read)
 					      sized(self, size, size)));
 	size = sizeof(all) + 64;
 	ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_READ, sized(self, size, size)));
-	EXPECT_EQ(0, memcmp(&all, part, sizeof(all)));
+	EXPECT_LE(sizeof(all), part->size);
+	EXPECT_GE(size, part->size);
+	EXPECT_EQ(0, memcmp((char *)&all + 4, self->buf + 4, sizeof(all) - 4));
+	EXPECT_TRUE(untouched(self->buf, size));
 	EXPECT_EQ(-E2BIG, vpmc_ioctl(fd, VPMC_IOC_READ,
 				     sized(self, size, size - 1)));
 }
@@ -205,12 +233,12 @@ TEST_F(size, read_control)
 
 	ASSERT_EQ(0, vpmc_read_control(fd, &all));
 	for (size = enough; size <= CONTROL_1; size += 5) {
-		sized(self, size, size);
+		sized(self, size, enough);
 		part->nr_counters = counters_here(2);
 		ASSERT_EQ(0, vpmc_ioctl(fd, VPMC_IOC_READ_CONTROL, part));
 		ASSERT_EQ(size, part->size);
-		ASSERT_EQ(0, memcmp((char *)&all + 4, self->buf + 4,
-				    enough - 4));
+		/* Also what follows the counters of the set. */
+		ASSERT_EQ(0, memcmp((char *)&all + 4, self->buf + 4, size - 4));
 		ASSERT_TRUE(untouched(self->buf, size));
 	}
 	sized(self, CONTROL_HEAD, CONTROL_HEAD);
@@ -226,6 +254,140 @@ TEST_F(size, read_control)
 	sized(self, size, size - 1);
 	part->nr_counters = counters_here(2);
 	EXPECT_EQ(-E2BIG, vpmc_ioctl(fd, VPMC_IOC_READ_CONTROL, part));
+}
+
+#define PERIOD	100003
+
+/* READ_SAMPLES by a structure of @size bytes, rubbish behind @zeros. */
+static int read_samples_sized(FIXTURE_DATA(size) *self, int fd, uint32_t size,
+			      uint32_t zeros, void *to)
+{
+	struct vpmc_read_samples *read = sized(self, size, zeros);
+
+	read->buffer = (uintptr_t)to;
+	read->bytes = PAGE;
+	return vpmc_ioctl(fd, VPMC_IOC_READ_SAMPLES, read);
+}
+
+TEST_F(size, read_samples)
+{
+	struct vpmc_read_samples *read = (void *)self->buf;
+	uint64_t to[PAGE / 8];
+	uint32_t size;
+	struct set set;
+
+	set_close(&self->set);
+	ASSERT_EQ(0, open_sampled(&set, PERIOD, 0, 64));
+	for (size = 0; size < READ_SAMPLES_1; size++) {
+		sized(self, size, size);
+		ASSERT_EQ(-EINVAL, vpmc_ioctl(set.fd, VPMC_IOC_READ_SAMPLES,
+					      self->buf));
+		ASSERT_TRUE(untouched(self->buf, size < 4 ? 4 : size));
+	}
+	for (size = READ_SAMPLES_1; size <= READ_SAMPLES_1 + 64; size++) {
+		ASSERT_EQ(0, set_measure(&set, code_loop, PERIOD, 0));
+		ASSERT_EQ(0, read_samples_sized(self, set.fd, size, size, to));
+		ASSERT_LT(0, read->bytes);
+		ASSERT_EQ(size, read->size);
+		ASSERT_TRUE(untouched(self->buf, size)) {
+			TH_LOG("size %u", size);
+		}
+	}
+	/* A refused one takes no sample. */
+	ASSERT_EQ(0, set_measure(&set, code_loop, PERIOD, 0));
+	size = READ_SAMPLES_1 + 64;
+	EXPECT_EQ(-E2BIG, read_samples_sized(self, set.fd, size, size - 1, to));
+	EXPECT_EQ(0, read_samples_sized(self, set.fd, READ_SAMPLES_1,
+					READ_SAMPLES_1, to));
+	EXPECT_LT(0, read->bytes);
+	set_close(&set);
+	ASSERT_EQ(0, set_open(&self->set, two));
+}
+
+/* G_CONTROL of two counters, as in control_sized(). */
+static int global_control_sized(FIXTURE_DATA(size) *self, int fd, uint32_t size,
+				uint32_t zeros)
+{
+	struct vpmc_global_control control;
+
+	global_init(&control, VPMC_ALL_CPUS, two);
+	control.size = size;
+	sized(self, size, zeros);
+	memcpy(self->buf, &control, zeros < control_enough() ? zeros :
+	       control_enough());
+	return vpmc_ioctl(fd, VPMC_IOC_G_CONTROL, self->buf);
+}
+
+TEST_F(size, global_control)
+{
+	const uint32_t enough = control_enough();
+	int fd = global_open();
+	uint32_t size;
+
+	ASSERT_LE(0, fd);
+	set_close(&self->set);
+	for (size = 0; size < enough; size++)
+		ASSERT_EQ(-EINVAL, global_control_sized(self, fd, size, size));
+	size = sizeof(struct vpmc_global_control) + 64;
+	EXPECT_EQ(-E2BIG, global_control_sized(self, fd, size, size - 1));
+	EXPECT_EQ(-ENODATA, global_start(fd));
+	for (size = enough; size <= GLOBAL_CONTROL_1; size += 31) {
+		ASSERT_EQ(0, global_control_sized(self, fd, size, size));
+		ASSERT_TRUE(untouched(self->buf, size));
+	}
+	size = sizeof(struct vpmc_global_control) + 64;
+	EXPECT_EQ(0, global_control_sized(self, fd, size, size));
+	EXPECT_EQ(0, global_start(fd));
+	close(fd);
+	ASSERT_EQ(0, set_open(&self->set, two));
+}
+
+/* G_READ of one CPU by a structure of @size bytes, rubbish behind @zeros. */
+static int global_read_sized(FIXTURE_DATA(size) *self, int fd, uint32_t size,
+			     uint32_t zeros, uint32_t element_size, void *to)
+{
+	struct vpmc_global_read *read = sized(self, size, zeros);
+
+	read->nr_cpus = 1;
+	read->element_size = element_size;
+	read->elements = (uintptr_t)to;
+	return vpmc_ioctl(fd, VPMC_IOC_G_READ, read);
+}
+
+TEST_F(size, global_read)
+{
+	struct vpmc_global_cpu all;
+	int fd = global_open();
+	char element[PAGE];
+	uint32_t size;
+
+	ASSERT_LE(0, fd);
+	set_close(&self->set);
+	ASSERT_EQ(0, global_program(fd, VPMC_ALL_CPUS, two));
+	for (size = 0; size < GLOBAL_READ_1; size++) {
+		sized(self, size, size);
+		ASSERT_EQ(-EINVAL, vpmc_ioctl(fd, VPMC_IOC_G_READ, self->buf));
+	}
+	for (size = GLOBAL_READ_1; size <= GLOBAL_READ_1 + 64; size++) {
+		ASSERT_EQ(0, global_read_sized(self, fd, size, size,
+					       GLOBAL_CPU_1, element));
+		ASSERT_TRUE(untouched(self->buf, size));
+	}
+	ASSERT_EQ(-E2BIG, global_read_sized(self, fd, size, size - 1,
+					    GLOBAL_CPU_1, element));
+	/* So can the elements. */
+	ASSERT_EQ(1, global_read_some(fd, 0, 1, &all));
+	for (size = GLOBAL_CPU_HEAD + counters_here(2) * SUM;
+	     size <= GLOBAL_CPU_1 + 64; size += 8) {
+		memset(element, 0x5a, PAGE);
+		ASSERT_EQ(0, global_read_sized(self, fd, GLOBAL_READ_1,
+					       GLOBAL_READ_1, size, element));
+		ASSERT_EQ(0, memcmp(&all, element, size < sizeof(all) ? size :
+				    sizeof(all)));
+		ASSERT_TRUE(untouched(element, size));
+	}
+	close(fd);
+	ASSERT_EQ(0, set_open(&self->set, two));
 }
 
 /* The result could not be returned, so nothing is done. */
@@ -257,6 +419,8 @@ TEST_F(size, control_tells_of_success)
 
 NEEDS(
 	{ "size.read", PMU | OR_EMPTY },
+	{ "size.read_samples", PMU | DISTURBS | ROOT },
+	{ "size.global_*", PMU | DISTURBS | ROOT },
 	{ "size.control", PMU | OR_EMPTY },
 	{ "size.read_control", PMU | OR_EMPTY },
 	{ "*", VPMC },
