@@ -2,7 +2,8 @@
 /*
  * A revocation takes no longer than a bound, whatever users do: with many
  * families, and with threads that read them and get no CPU time. Members of
- * such a family fork and end within a bound, too.
+ * such a family fork and end within a bound, too. CONTROL is not delayed by
+ * CONTROLs of threads that lose the CPU.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -420,6 +421,72 @@ TEST_F_TIMEOUT(bound, strangers_come_and_go, 120)
 	stop = true;
 	ASSERT_EQ(0, pthread_join(stranger.thread, NULL));
 	EXPECT_EQ(0, stranger.err);
+}
+
+/* CONTROL's way through perf's tables, again and again. The last event is refused. */
+static void *starved_control(void *unused)
+{
+	struct vpmc_control control;
+	int i, fd = vpmc_open();
+
+	control_init(&control, VPMC_CONTROL_STOPPED);
+	for (i = 0; i < 5; i++)
+		control_add(&control, EV_INSNS, VPMC_ANY);
+	control_add(&control, 0, VPMC_ANY);
+	if (fd < 0 || starve(false))
+		__atomic_add_fetch(&wrong, 1, __ATOMIC_RELAXED);
+	while (!stop)
+		if (vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control) != -EINVAL ||
+		    control.reason != VPMC_REASON_NO_MODE)
+			__atomic_add_fetch(&wrong, 1, __ATOMIC_RELAXED);
+	close(fd);
+	return NULL;
+}
+
+/* Takes the CPU from it for longer than the bound, at any of its instructions. */
+static void *robber(void *unused)
+{
+	double end;
+
+	if (pin(1))
+		__atomic_add_fetch(&wrong, 1, __ATOMIC_RELAXED);
+	while (!stop) {
+		usleep(1000);
+		for (end = ms_now() + 2 * BOUND_MS * test_slowness();
+		     ms_now() < end && !stop;)
+			;
+	}
+	return NULL;
+}
+
+TEST(control_beside_starved)
+{
+	const int times = 3000 / (2 * BOUND_MS);
+	pthread_t starved, robbing;
+	double begin, ms, worst = 0, end;
+	struct set set;
+
+	stop = false;
+	wrong = 0;
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, set_open(&set, inherited));
+	ASSERT_EQ(0, pthread_create(&starved, NULL, starved_control, NULL));
+	ASSERT_EQ(0, pthread_create(&robbing, NULL, robber, NULL));
+	end = ms_now() + times * 2 * BOUND_MS * test_slowness();
+	while (ms_now() < end) {
+		begin = ms_now();
+		ASSERT_EQ(0, set_program(&set, inherited));
+		ms = ms_now() - begin;
+		worst = ms > worst ? ms : worst;
+		usleep(200);
+	}
+	stop = true;
+	ASSERT_EQ(0, pthread_join(starved, NULL));
+	ASSERT_EQ(0, pthread_join(robbing, NULL));
+	TH_LOG("CONTROL took at most %.3f ms", worst);
+	EXPECT_GT(BOUND_MS * test_slowness(), worst);
+	EXPECT_EQ(0, wrong);
+	set_close(&set);
 }
 
 NEEDS({ "*", EXACT | DISTURBS | ROOT },);
