@@ -53,6 +53,7 @@ struct shared {
 	bool in_turn;		/* on one CPU */
 	bool yield;		/* each time to another one */
 	enum others others;
+	int counting;
 	code_fn body;
 	long a;
 	long b;
@@ -74,6 +75,7 @@ FIXTURE_VARIANT(workers)
 	bool unpinned;
 	bool in_turn;
 	enum others others;
+	int counting;		/* so many count; 0: two, or all */
 };
 
 FIXTURE_VARIANT_ADD(workers, threads_yield) {
@@ -124,10 +126,13 @@ FIXTURE_VARIANT_ADD(workers, threads_in_turn_half) {
 	.others = STAND,
 };
 
-/* From one address space without RDPMC to another, and both count the same. */
+/*
+ * From one address space without RDPMC to another, and both count the same. Two of
+ * three follow each other in any order of the four.
+ */
 FIXTURE_VARIANT_ADD(workers, unmapped_processes_in_turn) {
 	.processes = true, .same_selection = true, .yield = true,
-	.in_turn = true, .others = STAND,
+	.in_turn = true, .others = STAND, .counting = 3,
 };
 
 /* They may use RDPMC, and those that count have nothing mapped. */
@@ -175,6 +180,8 @@ FIXTURE_SETUP(workers)
 	shared->in_turn = variant->in_turn;
 	shared->yield = variant->yield;
 	shared->others = variant->others;
+	shared->counting = variant->counting ?:
+			   (variant->others == COUNT ? WORKERS : 2);
 	/* Each piece has more than what all switches may add. */
 	if (variant->yield) {
 		shared->body = code_yield;
@@ -264,7 +271,7 @@ static void *work(void *arg)
 		err = shared->pinned ? pin(worker->number % 2) : 0;
 	if (shared->yield)
 		err = err || set_fifo(10);
-	if (shared->others != COUNT && worker->number >= 2) {
+	if (worker->number >= shared->counting) {
 		worker->wrong = work_plain(worker) || err;
 		return NULL;
 	}
