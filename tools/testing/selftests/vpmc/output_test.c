@@ -126,8 +126,7 @@ TEST_F(output, read)
 TEST_F(output, read_control)
 {
 	struct vpmc_control *a = &self->a.control, *b = &self->b.control;
-	const size_t n = offsetof(struct vpmc_control, counter) +
-			 counters_here(2) * sizeof(struct vpmc_counter);
+	uint32_t i;
 
 	fill(self);
 	a->size = b->size = sizeof(*a);
@@ -141,10 +140,13 @@ TEST_F(output, read_control)
 	       offsetof(struct vpmc_control, reason));
 	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_READ_CONTROL, a));
 	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_READ_CONTROL, b));
-	compare_output(_metadata, self, n);
+	/* As much as the caller has room for: fields may follow the counters. */
+	compare_output(_metadata, self, sizeof(*a));
 	EXPECT_EQ(counters_here(2), a->nr_counters);
 	EXPECT_EQ(0, a->bad_counter);
 	EXPECT_EQ(0, a->reason);
+	for (i = a->nr_counters; i < VPMC_MAX_COUNTERS; i++)
+		EXPECT_EQ(0, a->counter[i].evtsel);
 }
 
 /* CONTROL writes the reason and nothing else. */
