@@ -14,6 +14,7 @@
 
 #define USER		1000
 #define PERF_PARANOID	"/proc/sys/kernel/perf_event_paranoid"
+#define ISOLATION	"/proc/sys/kernel/vpmc_isolation"
 #define ALWAYS		"/sys/bus/event_source/devices/cpu/rdpmc"
 #define FEW		10
 #define MANY		1000
@@ -394,6 +395,71 @@ TEST_F(hidden, counts)
 	/* Its own event is right. */
 	EXPECT_EQ(TURNS, h[0].perf);
 	EXPECT_EQ(TURNS, h[1].perf);
+}
+
+/* Maps an event on CPU 1 when it is told to, and stays. */
+static void *map_for_sibling(void *arg)
+{
+	struct hidden *h = arg;
+
+	if (pin(1) || await(h->to_watcher) || map_event() || wake(h->to_root))
+		_exit(20);
+	for (;;)
+		pause();
+	return NULL;
+}
+
+/* Runs on CPU 0 once it is counted, sleeps meanwhile, and then looks. */
+static int watch_asleep(struct hidden *asleep, struct hidden *h)
+{
+	pthread_t thread;
+
+	if (pin(0) || become_with(USER, 0) ||
+	    pthread_create(&thread, NULL, map_for_sibling, h) ||
+	    wake(asleep->to_root) || await(asleep->to_watcher) ||
+	    wake(asleep->to_root) || await(asleep->to_watcher))
+		return 21;
+	look_meanwhile(asleep);
+	return 0;
+}
+
+/*
+ * kernel.vpmc_isolation is 0, and the process gets RDPMC while its counted thread
+ * sleeps. Kernel counts are hidden all the same.
+ */
+TEST(without_isolation)
+{
+	struct hidden *h = mmap(NULL, 2 * sizeof(*h), PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	unsigned int i;
+	pid_t pid;
+	int fd;
+
+	ASSERT_NE(MAP_FAILED, h);
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, pipe(h[i].to_root));
+		ASSERT_EQ(0, pipe(h[i].to_watcher));
+	}
+	ASSERT_EQ(0, write_file(PERF_PARANOID, "2"));
+	ASSERT_EQ(0, pin(1));
+	pid = fork();
+	if (!pid)
+		_exit(watch_asleep(&h[0], &h[1]));
+	ASSERT_EQ(0, await(h[0].to_root));
+	fd = begin(THREAD, pid);
+	ASSERT_LE(0, fd);
+	h[0].mask = vpmc_counters();
+	h[0].syscalls = FEW;
+	EXPECT_EQ(0, wake(h[0].to_watcher));
+	EXPECT_EQ(0, await(h[0].to_root));
+	EXPECT_EQ(0, write_file(ISOLATION, "0"));
+	EXPECT_EQ(0, wake(h[1].to_watcher));
+	EXPECT_EQ(0, await(h[1].to_root));
+	EXPECT_EQ(0, wake(h[0].to_watcher));
+	EXPECT_EQ(0, child_status(pid));
+	EXPECT_EQ(0, write_file(ISOLATION, "1"));
+	for (i = 0; i < 64; i++)
+		EXPECT_EQ(0, h[0].during[i]);
 }
 
 /* A child that may see kernel counts reads them by RDPMC, as before. */
