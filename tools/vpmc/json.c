@@ -210,6 +210,9 @@ void print_json(FILE *file, const struct result *result)
 	}
 	add(object, "living", number(remarks.living));
 	add(object, "lost", number(remarks.lost));
+	add(object, "left_control", number(remarks.left_control));
+	add(object, "left_unlink", number(remarks.left_unlink));
+	add(object, "left_exec", number(remarks.left_exec));
 	add(object, "revoked", json_object_new_boolean(remarks.revoked));
 	add(object, "detached", json_object_new_boolean(remarks.detached));
 	if (result->plan->note)

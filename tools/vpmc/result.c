@@ -107,6 +107,9 @@ struct remarks result_remarks(const struct result *result)
 
 		remarks.living += run->living;
 		remarks.lost += run->lost;
+		remarks.left_control += run->left_control;
+		remarks.left_unlink += run->left_unlink;
+		remarks.left_exec += run->left_exec;
 		remarks.revoked |= run->revoked;
 		remarks.detached |= run->detached;
 		remarks.has_status |= run->has_status;

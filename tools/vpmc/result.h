@@ -70,6 +70,9 @@ struct metric *result_metrics(const struct result *result, unsigned int *nr);
 struct remarks {
 	uint64_t living;
 	uint64_t lost;
+	uint64_t left_control;
+	uint64_t left_unlink;
+	uint64_t left_exec;
 	bool revoked;
 	bool detached;
 	bool has_status;

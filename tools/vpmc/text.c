@@ -227,6 +227,15 @@ static void print_remarks(FILE *file, const struct result *result)
 	if (remarks.lost)
 		fprintf(file, "%" PRIu64 " threads lost their counters to the administrator: what they did later is missing.\n",
 			remarks.lost);
+	if (remarks.left_control)
+		fprintf(file, "%" PRIu64 " threads programmed counters of their own: what they did later is missing.\n",
+			remarks.left_control);
+	if (remarks.left_unlink)
+		fprintf(file, "%" PRIu64 " threads unlinked their counters: what they did later is missing.\n",
+			remarks.left_unlink);
+	if (remarks.left_exec)
+		fprintf(file, "%" PRIu64 " threads executed a program with other privileges: what they did later is missing.\n",
+			remarks.left_exec);
 	if (remarks.detached)
 		fprintf(file, "The counters were detached, as by a program with other privileges: the counts are those up to then.\n");
 }

@@ -88,6 +88,13 @@ echo >go
 wait
 equal "ctl stop" 0 "$(awk -F , '$3 == "instructions" { print $4 }' csv)"
 
+# descendants that go on without the set
+vpmc stat -e instructions -o text -- sh -c 'vpmc stat -e instructions -o inner -- known'
+equal "a command within the command has counters of its own" "$KNOWN_ALONE" "$(awk '$2 == "instructions" { print $1 }' inner | tr -d ,)"
+equal "that is told" "1 threads programmed counters of their own: what they did later is missing." \
+	"$(grep 'of their own' text)"
+equal "nothing else is" "" "$(grep 'unlinked\|other privileges\|lost' text)"
+
 # threads that live on, and how the program ended
 equal "those that live on are told" "1 of the threads live on; they are counted up to the end of this." \
 	"$(vpmc stat -e instructions -- sh -c 'sleep 1000 >/dev/null 2>&1 &' 2>&1 | grep 'live on')"
