@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Sets of each kind, which must count right whatever else happens on the machine. The
+ * worker is this thread, or a child whose counts this thread reads.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef SEAM_H
+#define SEAM_H
+
+#include "target.h"
+#include "ring.h"
+#include "sample.h"
+
+enum seam_kind {
+	PLAIN,		/* two counters */
+	KERNEL_TOO,	/* another counter counts the kernel, too */
+	SIGNALS,	/* a period, and a signal at its end */
+	RECORDS,	/* a period, and a ring */
+	SAMPLED,	/* a period, and samples */
+	INHERITED,	/* the child has inherited the set */
+	CONTROLLED,	/* this process has programmed the child's set */
+	NR_KINDS
+};
+
+#define SEAM_PERIOD	1000
+#define SEAM_TURNS	10000		/* of code_loop() for one piece of work */
+
+/**
+ * struct seam - A set and its worker
+ * @kind:	Which set.
+ * @set:	The worker's, or the root's.
+ * @child:	The worker, if it is not this thread; else its pid is 0.
+ * @worker:	Id of the worker's thread.
+ * @pieces:	How many pieces of work were counted.
+ * @ring:	With RECORDS.
+ * @samples:	With SAMPLED: what was read so far.
+ * @periods:	Records or samples that were read so far.
+ */
+struct seam {
+	enum seam_kind kind;
+	struct set set;
+	struct child child;
+	pid_t worker;
+	unsigned int pieces;
+	const struct vpmc_ring *ring;
+	struct samples samples;
+	uint64_t periods;
+};
+
+static volatile uint64_t seam_signals;
+
+static inline void seam_handler(int sig)
+{
+	seam_signals++;
+}
+
+static const struct choice seam_plain[] = {
+	{ EV_INSNS, VPMC_ANY }, { EV_BRANCHES, VPMC_ANY }, {}
+};
+
+/* User mode first: seam_count() takes that. */
+static const struct choice seam_kernel[] = {
+	{ EV_INSNS, VPMC_ANY }, { 0x300c0, VPMC_ANY }, {}
+};
+
+/* The child's part: one piece of work for each byte, on CPU 1. */
+static inline void seam_child(struct child *c)
+{
+	struct set set = { .page = MAP_FAILED };
+
+	if (pin(1) || child_send(c))
+		_exit(1);
+	while (!child_wait(c)) {
+		set.fd = open(THREAD_FILE, O_RDWR);
+		if (set.fd < 0 || set_measure(&set, code_loop, SEAM_TURNS, 0) ||
+		    close(set.fd) || child_send(c))
+			_exit(2);
+	}
+	_exit(0);
+}
+
+static inline int seam_program(struct seam *s)
+{
+	struct vpmc_control *control = &s->set.control;
+	int err;
+
+	control_of(control, s->kind == KERNEL_TOO ? seam_kernel : seam_plain,
+		   VPMC_CONTROL_STOPPED);
+	if (s->kind == SIGNALS || s->kind == RECORDS || s->kind == SAMPLED) {
+		control->counter[0].period = SEAM_PERIOD;
+		control->flags |= VPMC_CONTROL_REARM;
+	}
+	if (s->kind == SIGNALS)
+		control->signal = OVERFLOW_SIGNAL;
+	if (s->kind == RECORDS || s->kind == SAMPLED) {
+		control->ring_records = 256;
+		control->ring_watermark = 128;
+	}
+	if (s->kind == SAMPLED)
+		control->flags |= VPMC_CONTROL_SAMPLE;
+	if (s->kind == INHERITED)
+		control->flags |= PROCESSES;
+	s->pieces = 0;
+	s->periods = 0;
+	seam_signals = 0;
+	err = set_control(&s->set);
+	if (err || s->kind != RECORDS)
+		return err;
+	/* Each set has a ring of its own. */
+	if (s->ring)
+		ring_unmap(&s->set, s->ring);
+	s->ring = ring_map(&s->set);
+	return s->ring == MAP_FAILED ? -1 : 0;
+}
+
+static inline int seam_fork(struct seam *s)
+{
+	if (child_fork(&s->child) < 0)
+		return -1;
+	if (!s->child.pid)
+		seam_child(&s->child);
+	s->worker = s->child.pid;
+	return child_wait(&s->child);
+}
+
+/* 0 or an error. This thread is on CPU 0. */
+static inline int seam_open(struct seam *s, enum seam_kind kind)
+{
+	int err;
+
+	memset(s, 0, sizeof(*s));
+	s->kind = kind;
+	s->set.page = MAP_FAILED;
+	s->worker = my_tid();
+	if (kind == CONTROLLED && seam_fork(s))
+		return -1;
+	s->set.fd = kind == CONTROLLED ?
+		    open_of(s->worker, O_RDWR | O_CREAT) : vpmc_open();
+	if (s->set.fd < 0 || signal(OVERFLOW_SIGNAL, seam_handler) == SIG_ERR ||
+	    (kind == SAMPLED && samples_alloc(&s->samples)))
+		return -1;
+	err = seam_program(s);
+	if (err)
+		return err;
+	if (kind != CONTROLLED) {
+		s->set.page = vpmc_map(s->set.fd);
+		if (s->set.page == MAP_FAILED)
+			return -1;
+	}
+	return kind == INHERITED ? seam_fork(s) : 0;
+}
+
+static inline void seam_close(struct seam *s)
+{
+	if (s->child.pid)
+		child_end(&s->child);
+	if (s->ring && s->ring != MAP_FAILED)
+		ring_unmap(&s->set, s->ring);
+	if (s->kind == SAMPLED)
+		samples_free(&s->samples);
+	set_close(&s->set);
+	signal(OVERFLOW_SIGNAL, SIG_DFL);
+}
+
+/* Takes out what the kernel has recorded. */
+static inline int seam_drain(struct seam *s)
+{
+	int n;
+
+	if (s->kind == RECORDS) {
+		for (n = 0; n < vpmc_ring_unread(s->ring); n++)
+			s->periods += vpmc_ring_record(s->ring, n)->periods;
+		return ring_consume(&s->set, n) ?: vpmc_ring_lost(s->ring) > 0;
+	}
+	if (s->kind != SAMPLED)
+		return 0;
+	if (samples_read(s->set.fd, &s->samples))
+		return -1;
+	for (n = 0; n < s->samples.nr; n++) {
+		const struct vpmc_sample *sample = (void *)s->samples.record[n];
+
+		if (sample->head.type == VPMC_SAMPLE_PERIOD)
+			s->periods += sample->periods;
+	}
+	samples_forget(&s->samples);
+	return 0;
+}
+
+/* One piece of work, which is counted. */
+static inline int seam_work(struct seam *s)
+{
+	s->pieces++;
+	if (s->child.pid)
+		return child_send(&s->child) ?: child_wait(&s->child);
+	return set_measure(&s->set, code_loop, SEAM_TURNS, 0) ?: seam_drain(s);
+}
+
+/*
+ * Returns 0 if all pieces of work were counted to the instruction, and each end of a
+ * period was told once.
+ */
+static inline int seam_wrong(struct seam *s)
+{
+	struct code_count piece = code_add(CODE_MEASURE, CODE_LOOP(SEAM_TURNS));
+	uint64_t want = s->pieces * piece.insns, periods;
+	struct vpmc_read read;
+	int err = family_read(s->set.fd, s->kind == INHERITED ? LIVING | FINISHED : 0,
+			      &read);
+
+	if (err || seam_drain(s))
+		return -1;
+	periods = read.sum[0] / SEAM_PERIOD;
+	switch (s->kind) {
+	case SIGNALS:
+		/* The handler is counted, too. */
+		if (read.sum[0] >= want && seam_signals == periods)
+			return 0;
+		break;
+	case RECORDS:
+	case SAMPLED:
+		if (read.sum[0] == want && s->periods == periods)
+			return 0;
+		break;
+	case KERNEL_TOO:
+		if (read.sum[0] == want && read.sum[1] > want)
+			return 0;
+		break;
+	default:
+		if (read.sum[0] == want &&
+		    read.sum[1] == s->pieces * piece.branches)
+			return 0;
+	}
+	fprintf(stderr, "# state %u: %llu of %llu, %llu, %llu signals, %llu of %llu periods\n",
+		read.state, (unsigned long long)read.sum[0],
+		(unsigned long long)want, (unsigned long long)read.sum[1],
+		(unsigned long long)seam_signals, (unsigned long long)s->periods,
+		(unsigned long long)periods);
+	return 1;
+}
+
+#endif /* SEAM_H */

@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Where two features meet: each kind of set beside each thing that others do on the
+ * machine, in the setting that users have. Documentation/dev-tools/vpmc-seams.rst has
+ * the table of all pairs.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <linux/seccomp.h>
+
+#include "global.h"
+#include "perf.h"
+#include "seam.h"
+
+#define REVOKE_FILE	"/proc/sys/kernel/vpmc_revoke"
+#define WATCHDOG	"/proc/sys/kernel/nmi_watchdog"
+#define DELAY		"/sys/module/suspend/parameters/pm_test_delay"
+#define PIECES		3
+#define MAX_EVENTS	12
+
+FIXTURE(seams)
+{
+	struct seam seam;
+	int perf[MAX_EVENTS];
+};
+
+FIXTURE_VARIANT(seams)
+{
+	enum seam_kind kind;
+};
+
+FIXTURE_VARIANT_ADD(seams, plain) { .kind = PLAIN };
+FIXTURE_VARIANT_ADD(seams, kernel) { .kind = KERNEL_TOO };
+FIXTURE_VARIANT_ADD(seams, signal) { .kind = SIGNALS };
+FIXTURE_VARIANT_ADD(seams, ring) { .kind = RECORDS };
+FIXTURE_VARIANT_ADD(seams, samples) { .kind = SAMPLED };
+FIXTURE_VARIANT_ADD(seams, family) { .kind = INHERITED };
+FIXTURE_VARIANT_ADD(seams, remote) { .kind = CONTROLLED };
+
+FIXTURE_SETUP(seams)
+{
+	memset(self->perf, -1, sizeof(self->perf));
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, seam_open(&self->seam, variant->kind));
+	ASSERT_EQ(0, seam_work(&self->seam));
+}
+
+FIXTURE_TEARDOWN(seams)
+{
+	int i;
+
+	for (i = 0; i < MAX_EVENTS; i++)
+		close(self->perf[i]);
+	seam_close(&self->seam);
+}
+
+/* Some pieces of work, all counted exactly. */
+static int work_and_compare(struct seam *s)
+{
+	int i, err = 0;
+
+	for (i = 0; i < PIECES && !err; i++)
+		err = seam_work(s);
+	return err ?: seam_wrong(s);
+}
+
+/* Branches of the worker: pinned, or in a group, or each by itself. */
+static int open_events(int *fd, int n, pid_t tid, bool pinned, bool group)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS | perf_pmu_here(),
+		.pinned = pinned,
+		.exclude_kernel = 1,
+	};
+	int i;
+
+	for (i = 0; i < n; i++) {
+		fd[i] = syscall(SYS_perf_event_open, &attr, tid, -1,
+				group && i ? fd[0] : -1, 0);
+		if (fd[i] < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+/* How many of the events have counted the work. One that was given up reads nothing. */
+static int events_alive(const int *fd, int n)
+{
+	int i, alive = 0;
+	__u64 count;
+
+	for (i = 0; i < n; i++)
+		alive += read(fd[i], &count, 8) == 8 && count > 0;
+	return alive;
+}
+
+static void close_events(int *fd, int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++) {
+		close(fd[i]);
+		fd[i] = -1;
+	}
+}
+
+/* More events than there are counters: perf multiplexes them. */
+TEST_F(seams, flexible_events)
+{
+	const int n = machine.nr_gp + 2;
+
+	ASSERT_GE(MAX_EVENTS, n);
+	ASSERT_EQ(0, open_events(self->perf, n, self->seam.worker, false, false));
+	EXPECT_EQ(0, work_and_compare(&self->seam));
+	EXPECT_LT(0, events_alive(self->perf, n));
+	close_events(self->perf, n);
+	EXPECT_EQ(0, work_and_compare(&self->seam));
+}
+
+TEST_F(seams, pinned_event)
+{
+	ASSERT_EQ(0, open_events(self->perf, 1, self->seam.worker, true, false));
+	EXPECT_EQ(0, work_and_compare(&self->seam));
+	EXPECT_EQ(1, events_alive(self->perf, 1));
+	close_events(self->perf, 1);
+	EXPECT_EQ(0, work_and_compare(&self->seam));
+}
+
+TEST_F(seams, group)
+{
+	ASSERT_EQ(0, open_events(self->perf, 2, self->seam.worker, false, true));
+	EXPECT_EQ(0, work_and_compare(&self->seam));
+	EXPECT_EQ(2, events_alive(self->perf, 2));
+	close_events(self->perf, 2);
+	EXPECT_EQ(0, work_and_compare(&self->seam));
+}
+
+/* This process may use RDPMC because of perf, too, and then because of vpmc alone. */
+TEST_F(seams, mapped_event)
+{
+	void *page;
+
+	ASSERT_EQ(0, open_events(self->perf, 1, 0, false, false));
+	page = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, self->perf[0], 0);
+	ASSERT_NE(MAP_FAILED, page);
+	EXPECT_EQ(0, work_and_compare(&self->seam));
+	ASSERT_EQ(0, munmap(page, PAGE));
+	EXPECT_EQ(0, work_and_compare(&self->seam));
+}
+
+/* Another process borrows a counter, and ends, all the time. */
+static void borrow_all_the_time(int cpu)
+{
+	static const struct choice one[] = { { EV_INSNS, VPMC_ANY }, {} };
+	struct set set;
+
+	if (pin(cpu) || prctl(PR_SET_PDEATHSIG, SIGKILL))
+		_exit(1);
+	for (;;) {
+		if (set_open(&set, one) || set_measure(&set, code_loop, 100, 0) ||
+		    wrong_after(&set, CODE_LOOP(100)))
+			_exit(2);
+		set_close(&set);
+		usleep(500);
+	}
+}
+
+TEST_F(seams, loans)
+{
+	pid_t pid[2];
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		pid[i] = fork();
+		if (!pid[i])
+			borrow_all_the_time(i);
+	}
+	for (i = 0; i < test_times(20); i++) {
+		ASSERT_EQ(0, work_and_compare(&self->seam));
+		usleep(300);
+	}
+	for (i = 0; i < 2; i++) {
+		kill(pid[i], SIGKILL);
+		EXPECT_EQ(KILLED_BY(SIGKILL), child_status(pid[i]));
+	}
+}
+
+/* The worker is on the CPU that goes, and comes back to it. */
+TEST_F(seams, hotplug)
+{
+	struct seam *s = &self->seam;
+	cpu_set_t mask;
+	int i;
+
+	CPU_ZERO(&mask);
+	CPU_SET(1, &mask);
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, sched_setaffinity(s->worker, sizeof(mask), &mask));
+		EXPECT_EQ(0, work_and_compare(s));
+		ASSERT_EQ(0, set_cpu_online(1, "0"));
+		EXPECT_EQ(0, work_and_compare(s));
+		ASSERT_EQ(0, set_cpu_online(1, "1"));
+		EXPECT_EQ(0, work_and_compare(s));
+	}
+}
+
+/* Suspend up to the point at which all other CPUs are offline. */
+static int suspend_in_test_mode(void)
+{
+	return write_file(DELAY, "0") ?:
+	       write_file("/sys/power/pm_test", "core") ?:
+	       write_file("/sys/power/state", "mem") ?:
+	       write_file("/sys/power/pm_test", "none");
+}
+
+TEST_F(seams, suspend)
+{
+	ASSERT_EQ(0, suspend_in_test_mode());
+	EXPECT_EQ(0, work_and_compare(&self->seam));
+}
+
+TEST_F(seams, watchdog)
+{
+	char before[2] = { '0' + read_number(WATCHDOG), 0 };
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		ASSERT_EQ(0, write_file(WATCHDOG, i & 1 ? "1" : "0"));
+		EXPECT_EQ(0, work_and_compare(&self->seam));
+	}
+	EXPECT_EQ(0, write_file(WATCHDOG, before));
+}
+
+/* What was counted stays, to the instruction, and a new set counts. */
+TEST_F(seams, revoked)
+{
+	struct seam *s = &self->seam;
+	struct vpmc_read read;
+
+	ASSERT_EQ(0, write_file(REVOKE_FILE, "1"));
+	EXPECT_EQ(0, seam_wrong(s));
+	ASSERT_EQ(0, vpmc_read(s->set.fd, &read));
+	EXPECT_EQ(VPMC_STATE_REVOKED, read.state);
+	EXPECT_EQ(-ENODATA, vpmc_ioctl(s->set.fd, VPMC_IOC_START, 0));
+	EXPECT_EQ(0, seam_wrong(s));
+	ASSERT_EQ(0, write_file(REVOKE_FILE, "0"));
+	/* A descendant does not get the root's next set. */
+	if (s->kind == INHERITED)
+		return;
+	ASSERT_EQ(0, seam_program(s));
+	EXPECT_EQ(0, work_and_compare(s));
+}
+
+/* Counters of CPUs are refused, and disturb nothing. */
+TEST_F(seams, counters_of_cpus)
+{
+	int fd = global_open();
+	struct vpmc_global_control control;
+	static const struct choice one[] = { { EV_INSNS, VPMC_ANY }, {} };
+
+	ASSERT_LE(0, fd);
+	global_init(&control, VPMC_ALL_CPUS, one);
+	EXPECT_EQ(-EBUSY, global_control(fd, &control));
+	EXPECT_EQ(VPMC_REASON_PMU_THREADS, control.reason);
+	EXPECT_EQ(0, work_and_compare(&self->seam));
+	close(fd);
+}
+
+/* The worker gets little time, beside one that takes all. */
+TEST_F(seams, starved)
+{
+	const struct sched_param none = {};
+	struct seam *s = &self->seam;
+	cpu_set_t mask;
+	pid_t pid;
+
+	CPU_ZERO(&mask);
+	CPU_SET(1, &mask);
+	ASSERT_EQ(0, sched_setaffinity(s->worker, sizeof(mask), &mask));
+	ASSERT_EQ(0, sched_setscheduler(s->worker, SCHED_IDLE, &none));
+	pid = fork();
+	if (!pid) {
+		/* It may have inherited the worker's policy. */
+		sched_setscheduler(0, SCHED_OTHER, &none);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pin(1);
+	}
+	EXPECT_EQ(0, work_and_compare(s));
+	kill(pid, SIGKILL);
+	EXPECT_EQ(KILLED_BY(SIGKILL), child_status(pid));
+	EXPECT_EQ(0, work_and_compare(s));
+	ASSERT_EQ(0, sched_setscheduler(s->worker, SCHED_OTHER, &none));
+}
+
+/* perf's events of this thread, and a set that has borrowed what they leave. */
+FIXTURE(perf_seams)
+{
+	struct seam seam;
+	int perf[2];
+	void *page;
+};
+
+FIXTURE_VARIANT(perf_seams)
+{
+	bool pinned, group, mapped;
+};
+
+FIXTURE_VARIANT_ADD(perf_seams, pinned) { .pinned = true };
+FIXTURE_VARIANT_ADD(perf_seams, group) { .group = true };
+FIXTURE_VARIANT_ADD(perf_seams, mapped) { .mapped = true };
+FIXTURE_VARIANT_ADD(perf_seams, mapped_and_pinned) { .mapped = true, .pinned = true };
+FIXTURE_VARIANT_ADD(perf_seams, mapped_group) { .mapped = true, .group = true };
+
+FIXTURE_SETUP(perf_seams)
+{
+	ASSERT_EQ(0, pin(1));
+	ASSERT_EQ(0, open_events(self->perf, 2, 0, variant->pinned, variant->group));
+	self->page = MAP_FAILED;
+	if (variant->mapped) {
+		self->page = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, self->perf[0], 0);
+		ASSERT_NE(MAP_FAILED, self->page);
+	}
+	ASSERT_EQ(0, seam_open(&self->seam, PLAIN));
+}
+
+FIXTURE_TEARDOWN(perf_seams)
+{
+	if (self->page != MAP_FAILED)
+		munmap(self->page, PAGE);
+	close_events(self->perf, 2);
+	seam_close(&self->seam);
+}
+
+/* Both sides have counted this work. */
+static int both_count(FIXTURE_DATA(perf_seams) *self)
+{
+	__u64 before[2], after[2];
+	int i;
+
+	for (i = 0; i < 2; i++)
+		if (read(self->perf[i], &before[i], 8) != 8)
+			return -1;
+	if (work_and_compare(&self->seam))
+		return -2;
+	for (i = 0; i < 2; i++)
+		if (read(self->perf[i], &after[i], 8) != 8 ||
+		    after[i] - before[i] < PIECES * SEAM_TURNS)
+			return -3;
+	return 0;
+}
+
+TEST_F(perf_seams, hotplug)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, pin(1));
+		EXPECT_EQ(0, both_count(self));
+		ASSERT_EQ(0, set_cpu_online(1, "0"));
+		EXPECT_EQ(0, both_count(self));
+		ASSERT_EQ(0, set_cpu_online(1, "1"));
+		EXPECT_EQ(0, both_count(self));
+	}
+}
+
+TEST_F(perf_seams, suspend)
+{
+	ASSERT_EQ(0, suspend_in_test_mode());
+	EXPECT_EQ(0, both_count(self));
+}
+
+TEST_F(perf_seams, watchdog)
+{
+	char before[2] = { '0' + read_number(WATCHDOG), 0 };
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		ASSERT_EQ(0, write_file(WATCHDOG, i & 1 ? "1" : "0"));
+		EXPECT_EQ(0, both_count(self));
+	}
+	EXPECT_EQ(0, write_file(WATCHDOG, before));
+}
+
+/* perf's events go on, and a new set counts beside them. */
+TEST_F(perf_seams, revoked)
+{
+	EXPECT_EQ(0, both_count(self));
+	ASSERT_EQ(0, write_file(REVOKE_FILE, "1"));
+	EXPECT_EQ(0, seam_wrong(&self->seam));
+	EXPECT_EQ(2, events_alive(self->perf, 2));
+	ASSERT_EQ(0, write_file(REVOKE_FILE, "0"));
+	ASSERT_EQ(0, seam_program(&self->seam));
+	EXPECT_EQ(0, both_count(self));
+}
+
+/* This thread gets little time, beside one that takes all. */
+TEST_F(perf_seams, starved)
+{
+	const struct sched_param none = {};
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pin(1);
+	}
+	ASSERT_EQ(0, sched_setscheduler(0, SCHED_IDLE, &none));
+	EXPECT_EQ(0, both_count(self));
+	kill(pid, SIGKILL);
+	EXPECT_EQ(KILLED_BY(SIGKILL), child_status(pid));
+	ASSERT_EQ(0, sched_setscheduler(0, SCHED_OTHER, &none));
+}
+
+/* A child that may only read, write and exit. Returns its pid. */
+static pid_t strict_child(const struct set *set, long turns, int out)
+{
+	pid_t pid = fork();
+	uint64_t before, count;
+	struct set own;
+
+	if (pid)
+		return pid;
+	if (!set && set_open(&own, seam_plain))
+		_exit(1);
+	if (!set) {
+		own.control.flags = 0;
+		if (set_control(&own))
+			_exit(2);
+	} else if (heir_open(&own)) {
+		_exit(3);
+	}
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
+		_exit(4);
+	before = vpmc_read_1(own.page);
+	code_loop(turns, 0);
+	count = vpmc_read_1(own.page) - before;
+	syscall(SYS_exit, write(out, &count, sizeof(count)) != sizeof(count));
+	__builtin_unreachable();
+}
+
+/* RDPMC and the page need no system call, and descendants are counted to their end. */
+TEST(seccomp)
+{
+	uint64_t count[2], sum[2];
+	int i, inherits, out[2];
+	struct vpmc_read read_sums;
+	struct set root;
+
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, pipe(out));
+	for (inherits = 0; inherits < 2; inherits++) {
+		for (i = 0; i < 2; i++) {
+			if (inherits) {
+				ASSERT_EQ(0, set_open(&root, seam_plain));
+				root.control.flags |= PROCESSES;
+				ASSERT_EQ(0, set_control(&root));
+				ASSERT_EQ(0, vpmc_ioctl(root.fd, VPMC_IOC_START, 0));
+			}
+			EXPECT_EQ(0, child_status(strict_child(
+				inherits ? &root : NULL, 1000 + 2000 * i, out[1])));
+			ASSERT_EQ(8, read(out[0], &count[i], 8));
+			if (!inherits)
+				continue;
+			ASSERT_EQ(0, family_read(root.fd, FINISHED, &read_sums));
+			EXPECT_EQ(1, read_sums.finished);
+			sum[i] = read_sums.sum[1];
+			set_close(&root);
+		}
+		EXPECT_EQ(CODE_LOOP(3000).insns - CODE_LOOP(1000).insns,
+			  count[1] - count[0]);
+	}
+	/* At least the branches of the loop, which are the root's second counter. */
+	EXPECT_LE(CODE_LOOP(1000).branches, sum[0]);
+	EXPECT_LE(CODE_LOOP(3000).branches, sum[1]);
+}
+
+NEEDS(
+	{ "*", EXACT | DISTURBS | ROOT | TWO_CPUS, "a PMU that perf lends", NULL,
+	  perf_keeps_counters },
+);
+
+TEST_HARNESS_MAIN
