@@ -20,7 +20,7 @@
  * requests. A kernel returns EINVAL for a flag that it does not know, and
  * ENOTTY for a request.
  */
-#define VPMC_ABI_VERSION	2
+#define VPMC_ABI_VERSION	3
 
 /* The most counters that one set can have on any processor. */
 #define VPMC_MAX_COUNTERS	32
@@ -729,6 +729,17 @@ struct vpmc_read_samples {
  * @switches:	Out: as in &struct vpmc_page.
  * @migrations:	Out: as in &struct vpmc_page.
  * @sum:	Out: the 64-bit sums. Elements from @nr_counters on are zero.
+ * @left_control: Out: with any flag, number of descendants that left the family
+ *		because their own set was programmed by CONTROL. What they did
+ *		after that is not in the sums. The next two are alike.
+ * @left_unlink: Out: the same by UNLINK of their set.
+ * @left_exec:	Out: the same by an execve() that detached their set, because
+ *		the new program had other privileges, or because of
+ *		VPMC_CONTROL_CLOSE_ON_EXEC.
+ *
+ * A descendant that left is one of @finished, too. CLEAR of the root and
+ * CLEAR_ALL set @finished, @lost, @left_control, @left_unlink and @left_exec to
+ * zero if they clear the run time.
  *
  * All values are from one moment, even if the owner runs on another CPU. With
  * VPMC_READ_LIVING the values of each thread are from a moment of its own, and
@@ -748,6 +759,9 @@ struct vpmc_read {
 	__aligned_u64	switches;
 	__aligned_u64	migrations;
 	__aligned_u64	sum[VPMC_MAX_COUNTERS];
+	__aligned_u64	left_control;
+	__aligned_u64	left_unlink;
+	__aligned_u64	left_exec;
 };
 
 /* For &struct vpmc_global_control.cpu: all CPUs, also those that come later. */

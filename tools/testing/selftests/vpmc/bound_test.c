@@ -12,6 +12,7 @@
 
 #include "vpmc_test.h"
 #include "inherit.h"
+#include "moments.h"
 #include "perf.h"
 
 #define REVOKE_FILE	"/proc/sys/kernel/vpmc_revoke"
@@ -22,7 +23,6 @@
 #define READERS		8	/* and large families */
 #define LARGE		64	/* members */
 #define SPINNERS	4
-#define BOUND_MS	10
 #define MEMBERS_TIMES	10	/* the time that as many other threads take */
 
 /* All threads that sleep do so in a read() of this pipe. */
@@ -143,14 +143,6 @@ static void *spinner(void *unused)
 	while (!stop)
 		;
 	return NULL;
-}
-
-static double ms_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1e3 + now.tv_nsec * 1e-6;
 }
 
 /* A thread of its own does what is measured, because it may never return. */

@@ -490,6 +490,143 @@ TEST(same_while_a_member_clears)
 	set_close(&root);
 }
 
+#define READERS	4
+
+/* A thread that reads the family all the time, on one of both CPUs. */
+struct reader {
+	pthread_t thread;
+	const struct vpmc_read *first;
+	volatile int *stop;
+	int fd, cpu;
+	unsigned long reads, wrong;
+};
+
+static void *reader_thread(void *arg)
+{
+	struct reader *r = arg;
+	struct vpmc_read read;
+
+	if (pin(r->cpu))
+		r->wrong++;
+	while (!*r->stop) {
+		if (family_read(r->fd, LIVING | FINISHED, &read) ||
+		    (r->first && (read.sum[0] != r->first->sum[0] ||
+				  read.sum[1] != r->first->sum[1] ||
+				  read.living + read.finished !=
+				  r->first->living + r->first->finished)))
+			r->wrong++;
+		r->reads++;
+	}
+	return NULL;
+}
+
+static int start_readers(struct reader *reader, int fd,
+			 const struct vpmc_read *first, volatile int *stop)
+{
+	int i;
+
+	for (i = 0; i < READERS; i++) {
+		reader[i] = (struct reader){
+			.first = first, .stop = stop, .fd = fd, .cpu = i % 2,
+		};
+		if (pthread_create(&reader[i].thread, NULL, reader_thread,
+				   &reader[i]))
+			return -1;
+	}
+	return 0;
+}
+
+/* Returns how many READs were wrong, or whether there was a reader without any. */
+static unsigned long end_readers(struct reader *reader, volatile int *stop)
+{
+	unsigned long wrong = 0;
+	int i;
+
+	*stop = 1;
+	for (i = 0; i < READERS; i++) {
+		pthread_join(reader[i].thread, NULL);
+		wrong += reader[i].wrong + !reader[i].reads;
+	}
+	return wrong;
+}
+
+/* READs that share what they visit. */
+TEST(same_for_all_who_read)
+{
+	struct reader reader[READERS];
+	struct vpmc_read first, read;
+	volatile int stop;
+	struct set root;
+	pid_t pid[MANY];
+	int round, i, go;
+
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, root_open(&root, PROCESSES));
+	for (round = 0; round < test_times(3); round++) {
+		ASSERT_EQ(0, members_that_end(pid, MANY, 10, &go));
+		ASSERT_EQ(0, family_read(root.fd, LIVING | FINISHED, &first));
+		EXPECT_EQ(MANY, first.living);
+		stop = 0;
+		ASSERT_EQ(0, start_readers(reader, root.fd, &first, &stop));
+		usleep(20000);
+		close(go);
+		do {
+			usleep(1000);
+			ASSERT_EQ(0, family_read(root.fd, LIVING | FINISHED,
+						 &read));
+			EXPECT_EQ(first.sum[0], read.sum[0]);
+		} while (read.living);
+		EXPECT_EQ(0, end_readers(reader, &stop)) {
+			TH_LOG("round %d", round);
+		}
+		for (i = 0; i < MANY; i++)
+			ASSERT_EQ(0, child_status(pid[i]));
+	}
+	set_close(&root);
+}
+
+/* What was counted before a READ is in it, whatever other READs are under way. */
+TEST(read_by_many)
+{
+	struct code_count each = code_add(CODE_MEASURE, CODE_LOOP(100));
+	struct reader reader[READERS];
+	struct vpmc_read first, read;
+	volatile int stop = 0;
+	pid_t pid[MANY / 4 + 1];
+	struct set root, set;
+	struct child child = {};
+	int i, go, stale = 0;
+
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, root_open(&root, PROCESSES));
+	/* The first who is visited counts, after the READs have begun. */
+	if (!child_fork(&child)) {
+		stale = heir_open(&set) || child_wait(&child);
+		if (family_read(root.fd, LIVING, &first))
+			stale = 1;
+		for (i = 1; i <= test_times(300) && !stale; i++) {
+			stale = set_measure(&set, code_loop, 100, 0) ||
+				family_read(root.fd, LIVING, &read) ||
+				read.sum[0] != first.sum[0] + i * each.insns;
+			if (stale)
+				fprintf(stderr, "# READ %d: %llu after %llu\n", i,
+					(unsigned long long)read.sum[0],
+					(unsigned long long)first.sum[0]);
+		}
+		_exit(stale || child_send(&child));
+	}
+	ASSERT_EQ(0, members_that_end(pid, MANY / 4, 10, &go));
+	ASSERT_EQ(0, start_readers(reader, root.fd, NULL, &stop));
+	ASSERT_EQ(0, child_send(&child));
+	EXPECT_EQ(0, child_wait(&child));
+	EXPECT_EQ(0, end_readers(reader, &stop));
+	EXPECT_EQ(0, child_end(&child));
+	close(go);
+	for (i = 0; i < MANY / 4; i++)
+		ASSERT_EQ(0, child_status(pid[i]));
+	set_close(&root);
+}
+
 /* As many as there are. */
 TEST(many)
 {
@@ -528,6 +665,7 @@ TEST(many)
 
 NEEDS(
 	{ "family.not_a_root", VPMC | TWO_CPUS },
+	{ "global.read_by_many", TRUE_COUNTS | TWO_CPUS },
 	{ "family.clear", PMU | TWO_CPUS },
 	{ "*", PMU | OR_EMPTY | TWO_CPUS },
 );

@@ -106,7 +106,7 @@ FIXTURE_TEARDOWN(heir)
 TEST_F(heir, execs)
 {
 	struct code_count count = code_add(BEFORE, CODE_EXEC_IMAGE);
-	struct vpmc_read image;
+	struct vpmc_read image, all;
 
 	/* The root's owner says how the image ended. */
 	ASSERT_EQ(variant->unlinks ? ESRCH : 0, child_status(self->pid));
@@ -119,6 +119,10 @@ TEST_F(heir, execs)
 		  image.state);
 	EXPECT_EQ(counted_here(count).insns, image.sum[0]);
 	EXPECT_EQ(0, family_wrong(*self->root, LIVING | FINISHED, 0, 1, count));
+	ASSERT_EQ(0, family_read(*self->root, LIVING, &all));
+	EXPECT_EQ(variant->unlinks, all.left_exec);
+	EXPECT_EQ(0, all.left_control);
+	EXPECT_EQ(0, all.left_unlink);
 }
 
 /* setuid() is no execve(): as with perf, its caller is still counted. */

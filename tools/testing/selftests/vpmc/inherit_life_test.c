@@ -195,6 +195,16 @@ TEST_F_TIMEOUT(family, bomb, 120)
 	EXPECT_GT(limit, most);
 }
 
+/* Is this what READ says of descendants that left? */
+static int wrong_left(int fd, unsigned int flags, uint64_t control, uint64_t unlink)
+{
+	struct vpmc_read read;
+	int err = family_read(fd, flags, &read);
+
+	return err ?: read.left_control != control || read.left_unlink != unlink ||
+		      read.left_exec;
+}
+
 /* What a descendant clears is counted with the finished ones. */
 TEST_F(family, child_clears)
 {
@@ -284,9 +294,18 @@ TEST_F(family, child_controls)
 	ASSERT_EQ(0, child_wait(&c));
 	EXPECT_EQ(0, family_wrong(self->fd, LIVING | FINISHED, 0, 1,
 				  measured(TURNS)));
+	EXPECT_EQ(0, wrong_left(self->fd, LIVING, 1, 0));
+	EXPECT_EQ(0, wrong_left(self->fd, FINISHED, 1, 0));
+	EXPECT_EQ(0, wrong_left(self->fd, 0, 0, 0));
 	EXPECT_EQ(0, child_end(&c));
 	EXPECT_EQ(0, family_wrong(self->fd, LIVING | FINISHED, 0, 1,
 				  measured(TURNS)));
+	EXPECT_EQ(0, wrong_left(self->fd, LIVING | FINISHED, 1, 0));
+	/* Sums alone are cleared, and then all. */
+	ASSERT_EQ(0, ioctl(self->fd, VPMC_IOC_CLEAR, 1));
+	EXPECT_EQ(0, wrong_left(self->fd, LIVING | FINISHED, 1, 0));
+	ASSERT_EQ(0, ioctl(self->fd, VPMC_IOC_CLEAR, 0));
+	EXPECT_EQ(0, wrong_left(self->fd, LIVING | FINISHED, 0, 0));
 }
 
 /* A descendant collects nothing, and UNLINK hands over what it has. */
@@ -311,6 +330,8 @@ TEST_F(family, child_unlinks)
 				   code_add(measured(MORE), measured(TURNS))));
 	}
 	EXPECT_EQ(0, child_status(pid));
+	/* Its child ended, and has not left. */
+	EXPECT_EQ(0, wrong_left(self->fd, LIVING | FINISHED, 0, 1));
 }
 
 /* Old descendants count for themselves. New ones belong to the new family. */

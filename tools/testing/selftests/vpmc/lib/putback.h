@@ -32,6 +32,7 @@ static const char *const putback_patterns[] = {
 	"/proc/sys/kernel/core_pipe_limit",
 	"/proc/sys/kernel/yama/ptrace_scope",
 	"/proc/sys/fs/suid_dumpable",
+	"/proc/sys/fs/epoll/max_user_watches",
 	"/proc/sys/debug/exception-trace",
 	"/sys/bus/event_source/devices/cpu/rdpmc",
 	"/sys/bus/event_source/devices/cpu_core/rdpmc",
