@@ -536,7 +536,7 @@ TEST_F(large, killed_within_a_command)
 				if (vpmc_ioctl(fd, VPMC_IOC_START_ALL, 0) ||
 				    vpmc_ioctl(fd, VPMC_IOC_STOP_ALL, 0))
 					_exit(1);
-		usleep(5000 + 171 * i);
+		usleep((5000 + 171 * i) * test_slowness());
 		kill(pid, SIGKILL);
 		ASSERT_EQ(KILLED_BY(SIGKILL), child_status(pid));
 		n = running();
