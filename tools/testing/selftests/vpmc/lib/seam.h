@@ -20,7 +20,6 @@ enum seam_kind {
 	SAMPLED,	/* a period, and samples */
 	INHERITED,	/* the child has inherited the set */
 	CONTROLLED,	/* this process has programmed the child's set */
-	NR_KINDS
 };
 
 #define SEAM_PERIOD	1000
@@ -59,7 +58,7 @@ static const struct choice seam_plain[] = {
 	{ EV_INSNS, VPMC_ANY }, { EV_BRANCHES, VPMC_ANY }, {}
 };
 
-/* User mode first: seam_count() takes that. */
+/* The first counter counts user mode alone, as in the other sets. */
 static const struct choice seam_kernel[] = {
 	{ EV_INSNS, VPMC_ANY }, { 0x300c0, VPMC_ANY }, {}
 };
