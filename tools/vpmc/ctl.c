@@ -15,6 +15,7 @@
 #include <vpmc.h>
 
 #include "commands.h"
+#include "departures.h"
 #include "fail.h"
 #include "options.h"
 #include "output.h"
@@ -37,6 +38,7 @@ static void print_json(const struct reading *reading)
 {
 	struct json_object *object = json_object_new_object();
 	struct json_object *events = json_object_new_array();
+	struct departures left = {};
 	char text[48];
 	unsigned int i;
 
@@ -65,6 +67,10 @@ static void print_json(const struct reading *reading)
 	json_object_object_add(object, "threads",
 		json_object_new_uint64(1 + reading->sums.living +
 				       reading->sums.finished));
+	departures_add(&left, &reading->sums);
+	for (i = 0; i < DEPARTURES; i++)
+		json_object_object_add(object, departure_member(i),
+				       json_object_new_uint64(left.number[i]));
 	printf("%s\n", json_object_to_json_string_ext(object,
 						      JSON_C_TO_STRING_PRETTY));
 	json_object_put(object);
@@ -73,6 +79,7 @@ static void print_json(const struct reading *reading)
 static void print_text(const struct reading *reading)
 {
 	struct libscols_table *table = table_new(false, false);
+	struct departures left = {};
 	char number[32], name[48];
 	const char *text[] = { number, name };
 	unsigned int i;
@@ -99,6 +106,11 @@ static void print_text(const struct reading *reading)
 	text[1] = "state";
 	table_line(table, text);
 	table_print(table, stdout);
+	departures_add(&left, &reading->sums);
+	for (i = 0; i < DEPARTURES; i++)
+		if (left.number[i])
+			printf("%" PRIu64 " threads %s: what they did later is missing.\n",
+			       left.number[i], departure_text(i));
 }
 
 static int read_counters(struct vpmc *v, const struct ctl_options *options)

@@ -190,6 +190,7 @@ void print_json(FILE *file, const struct result *result)
 {
 	struct json_object *object = json_object_new_object();
 	struct remarks remarks = result_remarks(result);
+	unsigned int way;
 	int fact;
 
 	add(object, "version", number(FORMAT_VERSION));
@@ -210,9 +211,8 @@ void print_json(FILE *file, const struct result *result)
 	}
 	add(object, "living", number(remarks.living));
 	add(object, "lost", number(remarks.lost));
-	add(object, "left_control", number(remarks.left_control));
-	add(object, "left_unlink", number(remarks.left_unlink));
-	add(object, "left_exec", number(remarks.left_exec));
+	for (way = 0; way < DEPARTURES; way++)
+		add(object, departure_member(way), number(remarks.left.number[way]));
 	add(object, "revoked", json_object_new_boolean(remarks.revoked));
 	add(object, "detached", json_object_new_boolean(remarks.detached));
 	if (result->plan->note)

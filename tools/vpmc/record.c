@@ -235,7 +235,9 @@ static void put_end(struct target_file *file, struct vpmc *v, unsigned int nr, i
 {
 	size_t size = sizeof(struct record_end) + nr * sizeof(uint64_t);
 	struct record_end *end = get_memory(NULL, 1, size);
+	struct departures left = {};
 	struct vpmc_read sums;
+	unsigned int way;
 
 	if (vpmc_read_sums(v, VPMC_READ_LIVING | VPMC_READ_FINISHED, &sums))
 		sums = (struct vpmc_read){};
@@ -251,6 +253,11 @@ static void put_end(struct target_file *file, struct vpmc *v, unsigned int nr, i
 	if (sums.living)
 		note("%u threads: live on and are not sampled any more; let COMMAND wait for them",
 		     sums.living);
+	departures_add(&left, &sums);
+	for (way = 0; way < DEPARTURES; way++)
+		if (left.number[way])
+			note("%llu threads: %s; what they did later has no samples",
+			     (unsigned long long)left.number[way], departure_text(way));
 	if (file->lost)
 		note("%llu samples: were lost, because they came too fast; use a longer period, or raise ulimit -l",
 		     (unsigned long long)file->lost);

@@ -100,16 +100,15 @@ struct value result_fact(const struct result *result, enum fact fact)
 struct remarks result_remarks(const struct result *result)
 {
 	struct remarks remarks = {};
-	unsigned int i;
+	unsigned int i, way;
 
 	for (i = 0; i < result->nr; i++) {
 		const struct run *run = &result->run[i];
 
 		remarks.living += run->living;
 		remarks.lost += run->lost;
-		remarks.left_control += run->left_control;
-		remarks.left_unlink += run->left_unlink;
-		remarks.left_exec += run->left_exec;
+		for (way = 0; way < DEPARTURES; way++)
+			remarks.left.number[way] += run->left.number[way];
 		remarks.revoked |= run->revoked;
 		remarks.detached |= run->detached;
 		remarks.has_status |= run->has_status;

@@ -70,9 +70,7 @@ struct metric *result_metrics(const struct result *result, unsigned int *nr);
 struct remarks {
 	uint64_t living;
 	uint64_t lost;
-	uint64_t left_control;
-	uint64_t left_unlink;
-	uint64_t left_exec;
+	struct departures left;
 	bool revoked;
 	bool detached;
 	bool has_status;

@@ -87,9 +87,7 @@ void run_add(struct run *run, const struct vpmc *v, pid_t tid,
 	run->threads += 1 + sums.living + sums.finished;
 	run->living += sums.living;
 	run->lost += sums.lost;
-	run->left_control += sums.left_control;
-	run->left_unlink += sums.left_unlink;
-	run->left_exec += sums.left_exec;
+	departures_add(&run->left, &sums);
 	run->revoked |= sums.state == VPMC_STATE_REVOKED;
 	run->detached |= sums.state == VPMC_STATE_UNLINKED;
 }

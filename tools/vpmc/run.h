@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <vpmc.h>
 
+#include "departures.h"
 #include "plan.h"
 #include "stat.h"
 
@@ -36,10 +37,7 @@ struct run {
 	uint64_t threads;	/* number of threads that were counted */
 	uint64_t living;	/* number of these threads that still run */
 	uint64_t lost;		/* number of descendants that lost their counters by revocation */
-	/* numbers of descendants that went on without this set, see struct vpmc_read */
-	uint64_t left_control;
-	uint64_t left_unlink;
-	uint64_t left_exec;
+	struct departures left;	/* descendants that went on without this set */
 	bool revoked;		/* counts end at the revocation */
 	bool detached;		/* counts end early; COMMAND may have got other privileges */
 	bool has_status;

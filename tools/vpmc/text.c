@@ -210,6 +210,7 @@ static void print_status(FILE *file, int status)
 static void print_remarks(FILE *file, const struct result *result)
 {
 	struct remarks remarks = result_remarks(result);
+	unsigned int way;
 
 	putc('\n', file);
 	if (result->plan->nr > 1)
@@ -227,15 +228,10 @@ static void print_remarks(FILE *file, const struct result *result)
 	if (remarks.lost)
 		fprintf(file, "%" PRIu64 " threads lost their counters to the administrator: what they did later is missing.\n",
 			remarks.lost);
-	if (remarks.left_control)
-		fprintf(file, "%" PRIu64 " threads programmed counters of their own: what they did later is missing.\n",
-			remarks.left_control);
-	if (remarks.left_unlink)
-		fprintf(file, "%" PRIu64 " threads unlinked their counters: what they did later is missing.\n",
-			remarks.left_unlink);
-	if (remarks.left_exec)
-		fprintf(file, "%" PRIu64 " threads executed a program with other privileges: what they did later is missing.\n",
-			remarks.left_exec);
+	for (way = 0; way < DEPARTURES; way++)
+		if (remarks.left.number[way])
+			fprintf(file, "%" PRIu64 " threads %s: what they did later is missing.\n",
+				remarks.left.number[way], departure_text(way));
 	if (remarks.detached)
 		fprintf(file, "The counters were detached, as by a program with other privileges: the counts are those up to then.\n");
 }

@@ -109,9 +109,7 @@ static void choose(const char *name)
 	} else if (!strcmp(name, "remarks")) {
 		runs[0].living = 2;
 		runs[0].lost = 3;
-		runs[0].left_control = 4;
-		runs[0].left_unlink = 5;
-		runs[0].left_exec = 6;
+		runs[0].left = (struct departures){ { 4, 5, 6 } };
 		runs[0].revoked = true;
 		options.command = NULL;
 		options.pid = 4711;

@@ -94,6 +94,17 @@ equal "a child with counters of its own is told" \
 	"1 threads programmed counters of their own: what they did later is missing." \
 	"$(grep 'of their own' text)"
 equal "nothing else is" "" "$(grep 'unlinked\|other privileges\|lost' text)"
+vpmc record -o record -e instructions -c 100000 -- sh -c 'echo instructions | accept; :' 2>said
+equal "record: it is told" "vpmc: 1 threads: programmed counters of their own; what they did later has no samples" "$(cat said)"
+rm -f child record
+vpmc stat -o text -e instructions -- sh -c 'echo instructions | accept; echo $$ >child; read x <go' &
+await test -s child
+child=$(cat child)
+equal "ctl read: it is told" "1 threads programmed counters of their own: what they did later is missing." \
+	"$(vpmc ctl read -t "$child" | grep 'of their own')"
+equal "ctl read -j: it is told" '"left_control":1' "$(vpmc ctl read -j -t "$child" | tr -d ' ' | grep -o '"left_control":[0-9]*')"
+echo >go
+wait
 
 # threads that live on, and how the program ended
 equal "those that live on are told" "1 of the threads live on; they are counted up to the end of this." \
