@@ -36,11 +36,10 @@ static const char *event_of(const struct samples *samples, unsigned int i)
 		json_object_object_get(samples->text, "events"), i));
 }
 
-static const char *share(const struct samples *samples, const struct weight *weight,
-			 char text[32])
+/* @all: number of periods of which the share is. */
+static const char *share(const struct weight *weight, uint64_t all, char text[32])
 {
-	snprintf(text, 32, "%.2f %%", samples->weight.periods ?
-		 100.0 * weight->periods / samples->weight.periods : 0);
+	snprintf(text, 32, "%.2f %%", all ? 100.0 * weight->periods / all : 0);
 	return text;
 }
 
@@ -55,11 +54,11 @@ static struct libscols_table *new_table(const struct samples *samples)
 }
 
 static void print_line(struct libscols_table *table, const struct samples *samples,
-		       const struct weight *weight, const char *const *rest)
+		       const struct weight *weight, uint64_t all, const char *const *rest)
 {
 	char part[32], number[32], count[32];
 	const char *text[9] = {
-		share(samples, weight, part),
+		share(weight, all, part),
 		with_separators(weight->samples, number),
 		with_separators(weight->periods * samples->period, count),
 	};
@@ -85,7 +84,10 @@ static void print_functions(FILE *file, const struct samples *samples)
 		const struct sampled_function *function = &samples->function[order[i].number];
 		const char *rest[] = { function->name, function->module };
 
-		print_line(table, samples, &function->weight, rest);
+		/* The function of delayed samples has none itself. */
+		if (function->weight.samples)
+			print_line(table, samples, &function->weight,
+				   samples->weight.periods, rest);
 	}
 	table_print(table, file);
 	free(order);
@@ -107,7 +109,7 @@ static void print_lines(FILE *file, const struct samples *samples)
 		char *where = get_text("%s:%d", line->file, line->line);
 		const char *rest[] = { where, samples->function[line->function].name };
 
-		print_line(table, samples, &line->weight, rest);
+		print_line(table, samples, &line->weight, samples->weight.periods, rest);
 		free(where);
 	}
 	putc('\n', file);
@@ -117,6 +119,7 @@ static void print_lines(FILE *file, const struct samples *samples)
 
 static void print_threads(FILE *file, const struct samples *samples)
 {
+	uint64_t all = samples->weight.periods + samples->delayed.periods;
 	struct libscols_table *table = new_table(samples);
 	unsigned int i;
 
@@ -136,7 +139,7 @@ static void print_threads(FILE *file, const struct samples *samples)
 
 		snprintf(pid, sizeof(pid), "%u", thread->pid);
 		snprintf(tid, sizeof(tid), "%u", thread->tid);
-		print_line(table, samples, &thread->weight, rest);
+		print_line(table, samples, &thread->weight, all, rest);
 	}
 	putc('\n', file);
 	table_print(table, file);
@@ -152,6 +155,9 @@ void samples_print_text(FILE *file, const struct samples *samples)
 		with_separators(samples->period, count));
 	if (samples->lost)
 		fprintf(file, ", %s lost", with_separators(samples->lost, number));
+	if (samples->delayed.periods)
+		fprintf(file, ", %s periods without an address",
+			with_separators(samples->delayed.periods, number));
 	fputs("\n", file);
 	for (i = 0; samples->end && i < samples->nr_events; i++)
 		fprintf(file, "%s %s in all\n",
@@ -182,7 +188,8 @@ void samples_print_folded(FILE *file, const struct samples *samples)
 
 		memset(sum, 0, samples->nr_functions * sizeof(*sum));
 		for (i = 0; i < thread->nr_moments; i++)
-			sum[thread->moment[i].function] += thread->moment[i].periods;
+			if (!thread->moment[i].delayed)
+				sum[thread->moment[i].function] += thread->moment[i].periods;
 		for (f = 0; f < samples->nr_functions; f++) {
 			if (!sum[f])
 				continue;
@@ -339,6 +346,8 @@ struct json_object *samples_object(const struct samples *samples)
 	member_number(object, "period", samples->period);
 	member(object, "complete", json_object_new_boolean(samples->end != NULL));
 	member_number(object, "lost", samples->lost);
+	if (samples->delayed.periods)
+		member_number(object, "delayed", samples->delayed.periods);
 	add_end(object, samples);
 	member(object, "values", values);
 	member(object, "total", one_number(samples->weight.periods * samples->period));

@@ -219,6 +219,14 @@ static const struct place *find_place(struct records *records, const char *path,
 	return place;
 }
 
+/* Returns the function of samples without an address. It gets no weight. */
+static unsigned int no_function(struct records *records)
+{
+	static const struct name name = { .module = "[delayed]", .function = "[delayed]" };
+
+	return find_function(records, &name);
+}
+
 static struct sampled_thread *find_thread(struct samples *samples,
 					  const struct vpmc_sample_head *head)
 {
@@ -242,11 +250,11 @@ static void add(struct weight *weight, const struct vpmc_sample *sample)
 	weight->periods += sample->periods;
 }
 
-static void take_sample(struct records *records, const struct vpmc_sample *sample)
+/* Adds a sample to the function and line of its address. Returns the function. */
+static unsigned int take_address(struct records *records, const struct vpmc_sample *sample)
 {
 	const struct vpmc_sample_map *map = find_map(records, sample);
 	struct samples *samples = records->samples;
-	struct sampled_thread *thread = find_thread(samples, &sample->head);
 	const struct place *place = find_place(records,
 			map ? map->path : "[unknown]",
 			map && *map->path == '/' ?
@@ -256,6 +264,22 @@ static void take_sample(struct records *records, const struct vpmc_sample *sampl
 	add(&samples->function[place->function].weight, sample);
 	if (place->line != NO_LINE)
 		add(&samples->line[place->line].weight, sample);
+	return place->function;
+}
+
+static void take_sample(struct records *records, const struct vpmc_sample *sample)
+{
+	struct samples *samples = records->samples;
+	struct sampled_thread *thread = find_thread(samples, &sample->head);
+	bool delayed = sample->head.type == VPMC_SAMPLE_DELAYED;
+	unsigned int function;
+
+	if (delayed) {
+		function = no_function(records);
+		add(&samples->delayed, sample);
+	} else {
+		function = take_address(records, sample);
+	}
 	add(&thread->weight, sample);
 	/* The array grows to the next power of two. */
 	if (!(thread->nr_moments & (thread->nr_moments - 1)))
@@ -265,7 +289,8 @@ static void take_sample(struct records *records, const struct vpmc_sample *sampl
 	thread->moment[thread->nr_moments++] = (struct moment){
 		.ns = sample->head.ns, .switches = sample->switches,
 		.migrations = sample->migrations, .cpu = sample->head.cpu,
-		.function = place->function, .periods = sample->periods,
+		.function = function, .periods = sample->periods,
+		.delayed = delayed,
 	};
 }
 
@@ -331,6 +356,7 @@ static bool take(struct records *records, const struct vpmc_sample_head *head)
 
 	switch (head->type) {
 	case VPMC_SAMPLE_PERIOD:
+	case VPMC_SAMPLE_DELAYED:
 		if (head->size != sizeof(struct vpmc_sample) + sums)
 			return false;
 		records->sample = more(records->sample, records->nr_samples,
@@ -458,6 +484,9 @@ void samples_read(struct samples *samples, const char *file)
 		take_sample(&records, records.sample[i]);
 	name_threads(&records);
 	place_functions(samples);
+	if (samples->delayed.periods)
+		note("%llu periods: have no address, because they came faster than kernel.vpmc_overflow_rate permits; shares are of the others; use a longer period",
+		     (unsigned long long)samples->delayed.periods);
 	if (records.nameless)
 		note("%u files: have samples without a function's name, as in stripped programs; do not strip them, or install their debug symbols",
 		     records.nameless);

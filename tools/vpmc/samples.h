@@ -39,12 +39,13 @@ struct moment {
 	uint64_t ns, switches, migrations;
 	uint32_t cpu, function;
 	uint64_t periods;
+	bool delayed;			/* has no address; function is [delayed] */
 };
 
 struct sampled_thread {
 	uint32_t pid, tid;
 	char name[17];
-	struct weight weight;
+	struct weight weight;		/* sum over all of its samples, delayed ones, too */
 	struct moment *moment;
 	size_t nr_moments;
 };
@@ -56,7 +57,8 @@ struct samples {
 	unsigned int nr_events;
 	const struct record_end *end;	/* NULL if the file is cut off */
 	uint64_t lost;
-	struct weight weight;		/* sum over all samples */
+	struct weight weight;		/* sum over all samples that have an address */
+	struct weight delayed;		/* sum over the others */
 	struct sampled_function *function;
 	unsigned int nr_functions;
 	struct sampled_line *line;

@@ -15,13 +15,24 @@ def _sections(text):
         yield title, [(l[:width].strip(), l[width:].strip()) for l in lines[3:-1]]
 
 
+def _source(selftests, program):
+    """Returns the text of a program, and of the headers of ours that it includes itself."""
+    with open(os.path.join(selftests, program + ".c"), encoding="utf-8") as f:
+        text = f.read()
+    for header in re.findall(r'^#include "(\w+\.h)"', text, re.M):
+        path = os.path.join(selftests, "lib", header)
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as f:
+                text += f.read()
+    return text
+
+
 def _lacks(selftests, program, test):
     """Says what is wrong with the name of a test, or returns None."""
     path = os.path.join(selftests, program + ".c")
     if not os.path.exists(path):
         return f"there is no {program}.c"
-    with open(path, encoding="utf-8") as f:
-        source = f.read()
+    source = _source(selftests, program)
     fixture, *variant, name = test.split(".")
     head = rf"TEST\({name}\)" if fixture == "global" else rf"(TEST_F(_TIMEOUT)?|SCENE)\({fixture}, {name}\b"
     if not re.search("^" + head, source, re.M):

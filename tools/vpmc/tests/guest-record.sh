@@ -133,3 +133,17 @@ vpmc report lost.record 2>/dev/null | head -n 2 | tr -d , >said
 equal "lost samples: all are counted" "$(awk 'NR == 2 { print int($1 / 1000) }' said)" \
 	"$(awk 'NR == 1 && $9 == "lost" { print $1 + $8 }' said)"
 sysctl -qw kernel.vpmc_overflow_rate=100000
+
+# Samples that come too fast: what is delayed until a system call is not the system call's.
+record blocking 300000 -c 1000
+equal "delayed samples: status and messages" "0 " "$? $(cat said)"
+vpmc report /out/blocking.record >said 2>&1
+equal "delayed samples: the report says so" 1 "$(grep -c '^vpmc: [0-9]* periods: have no address, because they came faster than kernel.vpmc_overflow_rate permits; ' said)"
+equal "delayed samples: how many periods there are" 1 \
+	"$(awk '/ samples of / && / periods without an address$/ { n++ } END { print n + 0 }' said)"
+equal "delayed samples: one() has nearly all others" yes \
+	"$(awk '$5 == "one" && $6 == "sampled" { print ($1 > 95 ? "yes" : $1) }' said)"
+equal "delayed samples: no system call has a share" 0 \
+	"$(awk '$2 == "%" && NF == 6 && $6 == "libc.so.6" { sum += $1 } END { print int(sum + 0.5) }' said)"
+vpmc report -j -o /out/blocking.samples /out/blocking.record 2>/dev/null
+vpmc report --html -o /out/blocking.html /out/blocking.record 2>/dev/null

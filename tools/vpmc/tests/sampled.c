@@ -99,6 +99,17 @@ static void moving(void)
 	pthread_join(id, NULL);
 }
 
+/* Is in a loop, and then in a system call that blocks. */
+static void blocking(void)
+{
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		one(turns);
+		usleep(1);
+	}
+}
+
 /* Makes a child that ends at once, and one that executes another program. */
 static void children(char *program, char *number)
 {
@@ -133,6 +144,8 @@ int main(int argc, char **argv)
 		moving();
 	else if (!strcmp(argv[1], "children"))
 		children("/proc/self/exe", argv[2]);
+	else if (!strcmp(argv[1], "blocking"))
+		blocking();
 	else if (!strcmp(argv[1], "killed"))
 		raise(SIGKILL);
 	else if (!strcmp(argv[1], "forever"))

@@ -43,7 +43,8 @@
  *				VPMC_CONTROL_UNLINK_ON_CLOSE. The sums stay.
  * @VPMC_STATE_EXITED:		The thread is gone. The sums stay.
  * @VPMC_STATE_REVOKED:		The administrator took the PMU away
- *				(kernel.vpmc_revoke), or the machine goes down.
+ *				(kernel.vpmc_revoke), or counters that sets had
+ *				(kernel.vpmc_counters), or the machine goes down.
  *				The page of a set that was not running shows
  *				this from the next ioctl(), read() or poll() on.
  *				The sums stay. Another CONTROL programs a new
@@ -364,7 +365,8 @@ struct vpmc_counter {
  *				may not read it.
  * @VPMC_REASON_TOO_MANY:	More counters than the processor has.
  * @VPMC_REASON_NO_PMU:		There is no PMU that can be used.
- * @VPMC_REASON_PMU_BUSY:	Another user holds the PMU, or did a moment ago.
+ * @VPMC_REASON_PMU_BUSY:	Another user holds the PMU, or did a moment ago,
+ *				or sets were just revoked. Try again.
  * @VPMC_REASON_PMU_PERF:	perf has events on the PMU.
  * @VPMC_REASON_PMU_WATCHDOG:	The hard-lockup watchdog has the PMU, and perf
  *				may have it too. kernel.nmi_watchdog = 0 stops
@@ -592,6 +594,11 @@ struct vpmc_ring {
  * @VPMC_SAMPLE_PERIOD:	&struct vpmc_sample: a period has passed.
  * @VPMC_SAMPLE_MAP:	&struct vpmc_sample_map: what is mapped at the address
  *			of a sample.
+ * @VPMC_SAMPLE_DELAYED: &struct vpmc_sample: periods have passed before, and the
+ *			kernel had delayed the interrupt of one of the elements
+ *			in @mask (kernel.vpmc_overflow_rate). Where its periods
+ *			passed is not known: the thread was at @ip when the
+ *			kernel noticed them.
  *
  * Further types may be added. A reader skips those that it does not know.
  */
@@ -599,6 +606,7 @@ enum vpmc_sample_type {
 	VPMC_SAMPLE_PAD		= 0,
 	VPMC_SAMPLE_PERIOD	= 1,
 	VPMC_SAMPLE_MAP		= 2,
+	VPMC_SAMPLE_DELAYED	= 3,
 };
 
 /**
@@ -635,7 +643,7 @@ struct vpmc_sample_head {
 };
 
 /**
- * struct vpmc_sample - A period has passed
+ * struct vpmc_sample - Periods have passed
  * @head:	Its beginning.
  * @mask:	As in &struct vpmc_record.
  * @periods:	As in &struct vpmc_record.
@@ -770,7 +778,8 @@ struct vpmc_read {
 /*
  * &struct vpmc_global_control.flags. REVOKE: if sets of threads have the PMU,
  * take it from them, as kernel.vpmc_revoke does. They can have it again after the
- * descriptor is closed. Needs CAP_PERFMON (EPERM).
+ * descriptor is closed. perf may give up pinned events of users, as for its own
+ * pinned events of CPUs. Needs CAP_PERFMON (EPERM).
  */
 #define VPMC_GLOBAL_REVOKE	(1U << 0)
 

@@ -98,15 +98,26 @@ TEST_F(beside, refused)
 	EXPECT_EQ(0, set_program(&self->set, ours));
 }
 
-TEST_F(beside, changed_without_sets_only)
+/* A set goes on if its counters are among those that are chosen. */
+TEST_F(beside, changed_with_sets)
 {
-	char text[64];
-
 	ASSERT_EQ(0, set_open(&self->set, ours));
-	EXPECT_EQ(-EBUSY, choose_counters("all"));
-	EXPECT_EQ(-EBUSY, choose_counters("shared 1,0"));
-	ASSERT_EQ(0, chosen_counters(text, sizeof(text)));
-	EXPECT_EQ(0, strncmp(OURS, text, strlen(OURS)));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+	ASSERT_EQ(0, choose_counters(machine.nr_fixed ? "shared 3,1" : "shared 3,0"));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
+	ASSERT_EQ(0, choose_counters(OURS));
+	ASSERT_EQ(0, set_clear(&self->set));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
+
+	/* The choice takes effect, and the set is in its way. */
+	ASSERT_EQ(0, choose_counters("shared 1,0"));
+	EXPECT_EQ(-ENODATA, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+	EXPECT_EQ(VPMC_STATE_REVOKED, self->set.page->state);
+	EXPECT_NE(0, set_program(&self->set, ours));
+	EXPECT_EQ(VPMC_REASON_LEFT_TO_PERF, self->set.control.reason);
+	ASSERT_EQ(0, choose_counters(OURS));
+	ASSERT_EQ(0, set_program(&self->set, ours));
 	ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
 	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
 }
@@ -456,11 +467,11 @@ TEST(pinned_events)
 	ASSERT_EQ(0, choose_counters("shared 4,1"));
 	EXPECT_EQ(0, borrow(&set, 0xc, true));
 	EXPECT_EQ(1, alive(fd, 2));
-	/* A third event would need what is lent: perf gives it up. */
+	/* A third event needs what is lent: the set is revoked. */
 	fd[2] = open_pinned(1);
 	ASSERT_LE(0, fd[2]);
-	EXPECT_EQ(1, alive(fd, 2));
-	EXPECT_EQ(0, alive(fd + 2, 1));
+	EXPECT_EQ(1, alive(fd, 3));
+	EXPECT_EQ(-ENODATA, vpmc_ioctl(set.fd, VPMC_IOC_START, 0));
 	set_close(&set);
 	EXPECT_EQ(0, choose_counters("all"));
 	for (i = 0; i < 3; i++)

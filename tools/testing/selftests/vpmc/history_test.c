@@ -7,8 +7,10 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include "vpmc_test.h"
+#include <sys/mman.h>
 #include "beside.h"
 #include "disturb.h"
+#include "overflow.h"
 #include "rdpmc.h"
 
 #define TURNS		5000
@@ -228,6 +230,50 @@ TEST(overflow_bits)
 	EXPECT_EQ(0, rdmsr(msr, GLOBAL_STATUS));
 }
 
-NEEDS({ "*", EXACT | ROOT },);
+#define LOCAL_APIC	0xfee00000
+#define LVTPC		0x340
+#define LVT_MASKED	(1 << 16)
+
+/*
+ * An NMI after perf's last event has left LVTPC masked. A set that borrows counters
+ * is interrupted all the same.
+ */
+TEST(masked_entry)
+{
+	volatile uint32_t *apic;
+	struct set set;
+	int mem = open("/dev/mem", O_RDWR | O_SYNC);
+
+	ASSERT_LE(0, mem);
+	apic = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, mem, LOCAL_APIC);
+	ASSERT_NE(MAP_FAILED, (void *)apic);
+	ASSERT_EQ(0, choose_counters("shared"));
+	ASSERT_EQ(0, pin(0));
+	apic[LVTPC / 4] |= LVT_MASKED;
+	ASSERT_EQ(LVT_MASKED, apic[LVTPC / 4] & LVT_MASKED);
+	set.fd = vpmc_open();
+	ASSERT_LE(0, set.fd);
+	set.page = vpmc_map(set.fd);
+	ASSERT_NE(MAP_FAILED, set.page);
+	control_init(&set.control, VPMC_CONTROL_STOPPED | VPMC_CONTROL_REARM);
+	control_add_period(&set.control, EV_INSNS, FIXED(0), 1000);
+	ASSERT_EQ(0, set_control(&set));
+	ASSERT_EQ(0, set_measure(&set, code_loop, 2000, 0));
+	EXPECT_EQ(measured(2000).insns / 1000, page_of(&set)->overflows);
+	EXPECT_EQ(0, page_of(&set)->merged);
+	EXPECT_EQ(0, apic[LVTPC / 4] & LVT_MASKED);
+	set_close(&set);
+	EXPECT_EQ(0, choose_counters("all"));
+}
+
+static bool has_memory_device(void)
+{
+	return access("/dev/mem", R_OK | W_OK) == 0;
+}
+
+NEEDS(
+	{ "global.masked_entry", EXACT | ROOT, "/dev/mem", NULL, has_memory_device },
+	{ "*", EXACT | ROOT },
+);
 
 TEST_HARNESS_MAIN

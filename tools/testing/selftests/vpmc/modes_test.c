@@ -250,22 +250,24 @@ static int run_until_stopped(struct runner *runner)
 	return 12;
 }
 
-/* Writes that fail do not disturb a set that runs meanwhile. */
+/* Writes that fail, or choose what is chosen, do not disturb a set that runs. */
 TEST_F(modes, refused_meanwhile)
 {
 	struct runner runner = {
 		.kind = RUNS, .cpu = 1, .choice = one, .body = run_until_stopped,
 	};
-	const int busy = can_lend() ? -EBUSY : -EOPNOTSUPP;
+	const int err = can_lend() ? -EINVAL : -EOPNOTSUPP;
 	char text[64];
 	int i;
 
 	ASSERT_EQ(0, pin(0));
 	ASSERT_EQ(0, runner_start(&runner));
 	for (i = 0; i < test_times(1000); i++) {
-		ASSERT_EQ(busy, choose_counters("shared 1,0"));
+		ASSERT_EQ(err, choose_counters("shared 9,9"));
+		ASSERT_EQ(err, choose_counters("shared 0,0"));
 		ASSERT_EQ(-EINVAL, choose_counters("yield"));
 		ASSERT_EQ(-EINVAL, choose_counters("0x3,0x0"));
+		ASSERT_EQ(0, choose_counters("all"));
 	}
 	ASSERT_EQ(0, chosen_counters(text, sizeof(text)));
 	EXPECT_STREQ("all\n", text);
@@ -275,6 +277,26 @@ TEST_F(modes, refused_meanwhile)
 	runner.go = 0;
 	ASSERT_EQ(0, vpmc_ioctl(runner.set.fd, VPMC_IOC_STOP, 0));
 	EXPECT_EQ(0, runner_finish(&runner));
+}
+
+/* The administrator's choice takes effect although a set has counters. */
+TEST_F(modes, chosen_meanwhile)
+{
+	struct set *set = &self->set;
+	char text[64];
+
+	ASSERT_EQ(0, set_program(set, one));
+	ASSERT_EQ(0, vpmc_ioctl(set->fd, VPMC_IOC_START, 0));
+	ASSERT_EQ(0, choose_counters("shared 1,0"));
+	ASSERT_EQ(0, chosen_counters(text, sizeof(text)));
+	EXPECT_STREQ("shared 1,0\n", text);
+	EXPECT_EQ(-ENODATA, vpmc_ioctl(set->fd, VPMC_IOC_STOP, 0));
+	EXPECT_EQ(0, perf_error(1000));
+	ASSERT_EQ(0, set_program(set, one));
+	ASSERT_EQ(0, choose_counters("all"));
+	EXPECT_EQ(-ENODATA, vpmc_ioctl(set->fd, VPMC_IOC_START, 0));
+	ASSERT_EQ(0, set_program(set, one));
+	set_counts(_metadata, set);
 }
 
 TEST(bad_input)
@@ -386,6 +408,8 @@ NEEDS(
 	{ "modes.perf_counts_again", COUNTER | DISTURBS | ROOT | TWO_CPUS,
 	  "another processor than the emulator's Zhaoxin", NULL, perf_is_exact },
 	{ "modes.refused_meanwhile", TRUE_COUNTS | DISTURBS | ROOT | TWO_CPUS },
+	{ "modes.chosen_meanwhile", COUNTER | DISTURBS | ROOT,
+	  "a PMU that perf can lend", NULL, can_lend },
 	{ "*", COUNTER | DISTURBS | ROOT },
 );
 

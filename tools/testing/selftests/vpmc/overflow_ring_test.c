@@ -33,11 +33,6 @@ FIXTURE_TEARDOWN(overflow_ring)
 	set_close(&self->set);
 }
 
-static const volatile struct vpmc_page *page_of(const struct set *set)
-{
-	return set->page;
-}
-
 /* Another period or ring: 0 or -errno. */
 static int program_again(FIXTURE_DATA(overflow_ring) *self, uint64_t period,
 			 uint16_t records)

@@ -30,11 +30,6 @@ FIXTURE_TEARDOWN(overflow_state)
 	set_close(&self->set);
 }
 
-static const volatile struct vpmc_page *page_of(const struct set *set)
-{
-	return set->page;
-}
-
 /*
  * Starts by this request and runs past the end of the period. What ends
  * code_measure() otherwise is an INFO that does nothing but fail.

@@ -332,6 +332,53 @@ TEST_F(sample, refused)
 	EXPECT_EQ(samples_in(TURNS), samples_of(&self->got, 0));
 }
 
+/*
+ * A loop and a system call that blocks, in turn, and a rate that delays most periods of
+ * the loop until the system call. Only these may have another address than the loop.
+ */
+TEST_F(sample, delayed)
+{
+	struct samples *got = &self->got;
+	uint64_t periods = 0, unknown = 0;
+	int delayed = 0, others = 0, elsewhere = 0;
+
+	self->set.control.counter[0].period = 1000;
+	ASSERT_EQ(0, set_control(&self->set));
+	ASSERT_EQ(0, set_low_rate());
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+	for (int i = 0; i < 20; i++) {
+		code_loop(TURNS / 5, 0);
+		usleep(20000);
+	}
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
+	ASSERT_EQ(0, samples_read(self->set.fd, got));
+	EXPECT_EQ(0, got->lost);
+	for (int i = 0; i < got->nr; i++) {
+		const struct vpmc_sample *s = (void *)got->record[i];
+
+		if (s->head.type != VPMC_SAMPLE_PERIOD &&
+		    s->head.type != VPMC_SAMPLE_DELAYED)
+			continue;
+		periods += s->periods;
+		if (s->head.type == VPMC_SAMPLE_DELAYED) {
+			delayed++;
+			unknown += s->periods;
+		} else {
+			others++;
+			elsewhere += s->ip - (uint64_t)code_loop >= CODE_LOOP_LENGTH;
+		}
+	}
+	TH_LOG("%llu periods, %llu of them in %d delayed samples; %d of %d others not in the loop",
+	       (unsigned long long)periods, (unsigned long long)unknown, delayed,
+	       elsewhere, others);
+	EXPECT_EQ(self->set.page->overflows, periods);
+	EXPECT_LT(10, delayed);
+	EXPECT_LT(periods / 4, unknown);
+	EXPECT_GT(5, elsewhere);
+	/* Each pause ends the delay. */
+	EXPECT_LT(3 * read_number(RATE) * tick_length() / 1000000000, others);
+}
+
 TEST_F(sample, bad_reads)
 {
 	struct vpmc_read_samples read = {
@@ -356,7 +403,8 @@ TEST_F(sample, bad_reads)
 	/* None of these has taken one. */
 	EXPECT_EQ(0, samples_read_some(fd, got, 88));
 	EXPECT_EQ(1, got->nr);
-	EXPECT_EQ(0, samples_read(fd, got));
+	/* More room than 32 bits can tell. */
+	EXPECT_EQ(0, samples_read_some(fd, got, 1ULL << 32));
 	EXPECT_EQ(samples_in(TURNS), samples_of(got, 0));
 	/* Another set ends the buffers, and leaves the heirs theirs. */
 	self->set.control.flags &= ~VPMC_CONTROL_SAMPLE;

@@ -10,59 +10,9 @@
 
 #include "global.h"
 #include "perf.h"
-#include "seam.h"
+#include "seams.h"
 
-#define REVOKE_FILE	"/proc/sys/kernel/vpmc_revoke"
 #define WATCHDOG	"/proc/sys/kernel/nmi_watchdog"
-#define DELAY		"/sys/module/suspend/parameters/pm_test_delay"
-#define PIECES		3
-#define MAX_EVENTS	12
-
-FIXTURE(seams)
-{
-	struct seam seam;
-	int perf[MAX_EVENTS];
-};
-
-FIXTURE_VARIANT(seams)
-{
-	enum seam_kind kind;
-};
-
-FIXTURE_VARIANT_ADD(seams, plain) { .kind = PLAIN };
-FIXTURE_VARIANT_ADD(seams, kernel) { .kind = KERNEL_TOO };
-FIXTURE_VARIANT_ADD(seams, signal) { .kind = SIGNALS };
-FIXTURE_VARIANT_ADD(seams, ring) { .kind = RECORDS };
-FIXTURE_VARIANT_ADD(seams, samples) { .kind = SAMPLED };
-FIXTURE_VARIANT_ADD(seams, family) { .kind = INHERITED };
-FIXTURE_VARIANT_ADD(seams, remote) { .kind = CONTROLLED };
-
-FIXTURE_SETUP(seams)
-{
-	memset(self->perf, -1, sizeof(self->perf));
-	ASSERT_EQ(0, pin(0));
-	ASSERT_EQ(0, seam_open(&self->seam, variant->kind));
-	ASSERT_EQ(0, seam_work(&self->seam));
-}
-
-FIXTURE_TEARDOWN(seams)
-{
-	int i;
-
-	for (i = 0; i < MAX_EVENTS; i++)
-		close(self->perf[i]);
-	seam_close(&self->seam);
-}
-
-/* Some pieces of work, all counted exactly. */
-static int work_and_compare(struct seam *s)
-{
-	int i, err = 0;
-
-	for (i = 0; i < PIECES && !err; i++)
-		err = seam_work(s);
-	return err ?: seam_wrong(s);
-}
 
 /* Branches of the worker: pinned, or in a group, or each by itself. */
 static int open_events(int *fd, int n, pid_t tid, bool pinned, bool group)
@@ -206,15 +156,6 @@ TEST_F(seams, hotplug)
 	}
 }
 
-/* Suspend up to the point at which all other CPUs are offline. */
-static int suspend_in_test_mode(void)
-{
-	return write_file(DELAY, "0") ?:
-	       write_file("/sys/power/pm_test", "core") ?:
-	       write_file("/sys/power/state", "mem") ?:
-	       write_file("/sys/power/pm_test", "none");
-}
-
 TEST_F(seams, suspend)
 {
 	ASSERT_EQ(0, suspend_in_test_mode());
@@ -271,28 +212,16 @@ TEST_F(seams, counters_of_cpus)
 /* The worker gets little time, beside one that takes all. */
 TEST_F(seams, starved)
 {
-	const struct sched_param none = {};
 	struct seam *s = &self->seam;
-	cpu_set_t mask;
 	pid_t pid;
 
-	CPU_ZERO(&mask);
-	CPU_SET(1, &mask);
-	ASSERT_EQ(0, sched_setaffinity(s->worker, sizeof(mask), &mask));
-	ASSERT_EQ(0, sched_setscheduler(s->worker, SCHED_IDLE, &none));
-	pid = fork();
-	if (!pid) {
-		/* It may have inherited the worker's policy. */
-		sched_setscheduler(0, SCHED_OTHER, &none);
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			pin(1);
-	}
+	ASSERT_EQ(0, seam_starve(s));
+	pid = seam_spinner();
 	EXPECT_EQ(0, work_and_compare(s));
 	kill(pid, SIGKILL);
 	EXPECT_EQ(KILLED_BY(SIGKILL), child_status(pid));
 	EXPECT_EQ(0, work_and_compare(s));
-	ASSERT_EQ(0, sched_setscheduler(s->worker, SCHED_OTHER, &none));
+	ASSERT_EQ(0, seam_feed(s));
 }
 
 /* perf's events of this thread, and a set that has borrowed what they leave. */
@@ -399,19 +328,14 @@ TEST_F(perf_seams, revoked)
 /* This thread gets little time, beside one that takes all. */
 TEST_F(perf_seams, starved)
 {
-	const struct sched_param none = {};
-	pid_t pid = fork();
+	pid_t pid;
 
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			pin(1);
-	}
-	ASSERT_EQ(0, sched_setscheduler(0, SCHED_IDLE, &none));
+	ASSERT_EQ(0, seam_starve(&self->seam));
+	pid = seam_spinner();
 	EXPECT_EQ(0, both_count(self));
 	kill(pid, SIGKILL);
 	EXPECT_EQ(KILLED_BY(SIGKILL), child_status(pid));
-	ASSERT_EQ(0, sched_setscheduler(0, SCHED_OTHER, &none));
+	ASSERT_EQ(0, seam_feed(&self->seam));
 }
 
 /* A child that may only read, write and exit. Returns its pid. */

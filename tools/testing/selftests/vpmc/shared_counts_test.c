@@ -466,10 +466,18 @@ static int program_meanwhile(struct set *set, const struct choice *choice)
 	return err;
 }
 
+/* A write of the setting ends a loan at once if no set is left. Has one ended? */
+static bool loan_ends(int fd)
+{
+	struct vpmc_info info;
+
+	return !choose_counters("shared") && !vpmc_info(fd, &info) &&
+	       !info.borrowed_mask;
+}
+
 /*
  * CONTROL and UNLINK of sets of 1, 2, and all but one counters, and of fixed ones,
- * as long as loans_go_on(). A write of the setting ends a loan at once if no set is
- * left.
+ * as long as loans_go_on().
  */
 static void borrow_at_random(unsigned int seed, struct loans *loans)
 {
@@ -495,7 +503,7 @@ static void borrow_at_random(unsigned int seed, struct loans *loans)
 			continue;
 		set_close(&set);
 		set = (struct set){ .page = MAP_FAILED, .fd = vpmc_open() };
-		if (!choose_counters("shared") &&
+		if (loan_ends(set.fd) &&
 		    __atomic_exchange_n(&loans->begun, 0, __ATOMIC_SEQ_CST))
 			__atomic_add_fetch(&loans->ended, 1, __ATOMIC_SEQ_CST);
 		if (rand_r(&seed) % 64 == 0)

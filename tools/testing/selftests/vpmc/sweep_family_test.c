@@ -286,6 +286,31 @@ TEST_F_TIMEOUT(sweep_family, members_end_in_clear, 120)
 	EXPECT_LT(0, self->after);
 }
 
+/* Those that end while STOP_ALL comes are counted, also if CLEAR_ALL came before. */
+static int wrong_stop(void *arg, unsigned long k)
+{
+	FIXTURE_DATA(sweep_family) *self = arg;
+	int wrong;
+
+	wrong = vpmc_ioctl(self->root.fd, VPMC_IOC_CLEAR_ALL, 0) ||
+		start_members(false) || sweep_arm(self->s, k);
+	wrong += vpmc_ioctl(self->root.fd, VPMC_IOC_STOP_ALL, 0) != 0;
+	sweep_disarm(self->s);
+	wrong += !self->s->disturbed && end_all(self->s);
+	wrong += end_members();
+	wrong += family_wrong(self->root.fd, LIVING | FINISHED, 0, MEMBERS,
+			      code_times(COUNTED, MEMBERS));
+	return wrong + (vpmc_ioctl(self->root.fd, VPMC_IOC_CLEAR, 0) != 0);
+}
+
+TEST_F_TIMEOUT(sweep_family, members_end_in_stop, 120)
+{
+	self->s->call = end_all;
+	/* The command has little to do. */
+	sweep_all(_metadata, self->s, (sweep_step() + 2) / 3, wrong_stop, self);
+	expect_meanwhile(_metadata, self);
+}
+
 static uint32_t state_of(int fd)
 {
 	struct vpmc_read read;

@@ -16,7 +16,7 @@ FIXTURE(sweep_lend)
 {
 	struct sweep *s;
 	int perf[4];	/* a group that needs all programmable counters */
-	int pinned[4];	/* pinned events of CPU 1; the last one comes and goes */
+	int pinned[3];	/* pinned events of CPU 1; another one comes and goes */
 	unsigned long granted, refused;
 };
 
@@ -28,10 +28,12 @@ static bool lends(const char *name, bool before)
 {
 	static const char * const words[] = {
 		"has_events", "pinned", "_leave", "_loan", "_return", "_lend",
-		"_unlend", "_lent", "_hand_on", "_all_fit", "is_used",
+		"_unlend", "_lent", "_hand_on", "is_used",
 	};
 	static const char * const elsewhere[] = { "sysvec_", "asm_", "__SCT__" };
-	static const char * const backend[] = { "beside_", "globalctl_", "share_" };
+	static const char * const backend[] = {
+		"beside_", "globalctl_", "share_", "x86_pinned_",
+	};
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(elsewhere); i++)
@@ -50,7 +52,7 @@ static bool lends(const char *name, bool before)
 	return false;
 }
 
-static int open_event(int tid, int cpu, int leader, int flags)
+static int open_event(int tid, int cpu, int leader)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_HARDWARE,
@@ -59,7 +61,6 @@ static int open_event(int tid, int cpu, int leader, int flags)
 		.read_format = PERF_FORMAT_GROUP,
 		.exclude_kernel = 1,
 		.pinned = cpu >= 0,
-		.disabled = flags,
 	};
 
 	return syscall(SYS_perf_event_open, &attr, tid, cpu, leader, 0);
@@ -76,12 +77,13 @@ FIXTURE_SETUP(sweep_lend)
 	ASSERT_NE(NULL, self->s);
 	ASSERT_TRUE(!pin(0) && !set_fifo(10) && sweep_ranges(lends) > 0);
 	for (i = 0; i < 4; i++) {
-		self->perf[i] = open_event(0, -1, i ? self->perf[0] : -1, 0);
-		self->pinned[i] = open_event(-1, 1, -1, i == 3);
+		self->perf[i] = open_event(0, -1, i ? self->perf[0] : -1);
 		ASSERT_LE(0, self->perf[i]);
+	}
+	for (i = 0; i < 3; i++) {
+		self->pinned[i] = open_event(-1, 1, -1);
 		ASSERT_LE(0, self->pinned[i]);
 	}
-	self->s->perf = self->pinned[3];
 	self->s->what = CALL;
 }
 
@@ -89,10 +91,10 @@ FIXTURE_TEARDOWN(sweep_lend)
 {
 	int i;
 
-	for (i = 4; i--;) {
+	for (i = 4; i--;)
 		close(self->perf[i]);
+	for (i = 3; i--;)
 		close(self->pinned[i]);
-	}
 	EXPECT_EQ(0, sweep_stop(self->s));
 	EXPECT_EQ(0, choose_counters("all"));
 	EXPECT_EQ(0, write_file(WORK_CPUS, "3"));
@@ -136,21 +138,16 @@ static int group_stands(const int *group)
 	return perf_read(group[0], 4, after) ? -1 : after[0] == before[0];
 }
 
-/* Did it have a counter when it came? */
-static volatile bool had_room;
-
 static int pinned_comes(struct sweep *s)
 {
-	if (ioctl(s->perf, PERF_EVENT_IOC_ENABLE, 0))
-		return -errno;
-	had_room = alive(s->perf);
-	return 0;
+	s->perf = open_event(-1, 1, -1);
+	return s->perf < 0 ? s->perf : 0;
 }
 
 /*
  * The pinned event is first, and the loan is refused, also if a part of it was made.
- * Or the loan is first, and perf gives the event up. No loan makes perf give up an
- * event that has a counter. In the end perf has all counters.
+ * Or the loan is first, and the set is revoked. The event has a counter each time. In
+ * the end perf has all counters.
  */
 static int wrong_if_pinned_comes(void *arg, unsigned long k)
 {
@@ -158,27 +155,32 @@ static int wrong_if_pinned_comes(void *arg, unsigned long k)
 	struct sweep *s = self->s;
 	struct set set = { .fd = vpmc_open(), .page = MAP_FAILED };
 	int err, wrong = set.fd < 0;
+	bool came;
 
-	had_room = false;
+	s->perf = -1;
 	wrong += sweep_arm(s, k) != 0;
 	err = set_program(&set, branches);
 	sweep_disarm(s);
-	wrong += s->disturbed && had_room != alive(self->pinned[3]);
-	if (!err) {
-		self->granted++;
-		wrong += set_measure(&set, code_loop, 100, 0) ||
-			 wrong_after(&set, CODE_LOOP(100));
-		wrong += s->disturbed && alive(self->pinned[3]);
-	} else {
+	came = s->perf >= 0;
+	wrong += came && !alive(s->perf);
+	if (err) {
 		self->refused++;
-		wrong += err != -EBUSY ||
-			 set.control.reason != VPMC_REASON_PMU_PERF;
-		wrong += !s->disturbed || !alive(self->pinned[3]);
-		wrong += !perf_has_all(self->perf);
+		wrong += !came || err != -EBUSY;
+		if (set.control.reason == VPMC_REASON_PMU_PERF)
+			wrong += !perf_has_all(self->perf);
+		else
+			wrong += set.control.reason != VPMC_REASON_PMU_BUSY;
+	} else {
+		self->granted++;
+		if (came)
+			wrong += set_clear(&set) != -ENODATA;
+		else
+			wrong += set_measure(&set, code_loop, 100, 0) ||
+				 wrong_after(&set, CODE_LOOP(100));
 	}
 	wrong += !alive(self->pinned[0]) || !alive(self->pinned[1]) ||
 		 !alive(self->pinned[2]);
-	wrong += ioctl(self->pinned[3], PERF_EVENT_IOC_DISABLE, 0) != 0;
+	close(s->perf);
 	set_close(&set);
 	wrong += choose_counters("shared") != 0 || !perf_has_all(self->perf);
 	return wrong;
@@ -254,6 +256,13 @@ static int revoke_and_allow(struct sweep *s)
 	return write_file(REVOKE_FILE, "1") ?: write_file(REVOKE_FILE, "0");
 }
 
+/* A CONTROL was refused during a revocation, or because of one that had ended. */
+static bool was_revoked(const struct set *set)
+{
+	return set->control.reason == VPMC_REASON_REVOKED ||
+	       set->control.reason == VPMC_REASON_PMU_BUSY;
+}
+
 /* Whatever was borrowed when the revocation came is perf's again. */
 static int wrong_if_revoked(void *arg, unsigned long k)
 {
@@ -267,8 +276,7 @@ static int wrong_if_revoked(void *arg, unsigned long k)
 	err = set_program(&set, branches);
 	sweep_disarm(s);
 	*(err ? &self->refused : &self->granted) += 1;
-	wrong += err && (err != -EBUSY ||
-			 set.control.reason != VPMC_REASON_REVOKED);
+	wrong += err && (err != -EBUSY || !s->disturbed || !was_revoked(&set));
 	if (!err && s->disturbed)
 		wrong += vpmc_read(set.fd, &read) ||
 			 (read.state != VPMC_STATE_REVOKED &&
@@ -313,12 +321,12 @@ TEST_F_TIMEOUT(sweep_lend, another_borrows, 1200)
 {
 	int i;
 
-	for (i = 0; i < 3; i++)
-		ASSERT_EQ(0, ioctl(self->pinned[i], PERF_EVENT_IOC_DISABLE, 0));
+	for (i = 0; i < 3; i++) {
+		close(self->pinned[i]);
+		self->pinned[i] = -1;
+	}
 	self->s->call = another_borrows;
 	sweep_all(_metadata, self->s, sweep_step(), wrong_borrowing, self);
-	for (i = 0; i < 3; i++)
-		ASSERT_EQ(0, ioctl(self->pinned[i], PERF_EVENT_IOC_ENABLE, 0));
 }
 
 static int another_cpu_goes(struct sweep *s)
@@ -506,8 +514,7 @@ static int wrong_if_starved(void *arg, unsigned long k)
 	wrong += sweep_arm(s, k) != 0;
 	err = set_program(&set, branches);
 	sweep_disarm(s);
-	wrong += err && (err != -EBUSY ||
-			 set.control.reason != VPMC_REASON_REVOKED);
+	wrong += err && (err != -EBUSY || !s->disturbed || !was_revoked(&set));
 	set_close(&set);
 	wrong += choose_counters("shared") != 0;
 	return wrong;

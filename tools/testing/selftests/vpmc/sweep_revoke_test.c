@@ -92,6 +92,19 @@ static int wrong_remains(struct sweep *s, const struct vpmc_read *read)
 	       other_thread_may_rdpmc(&s->set) + (perf_error(10) != 0);
 }
 
+/*
+ * Why a CONTROL was refused. It goes on while the revocation waits for its CPU, so it
+ * may find that counting is forbidden, or is allowed again.
+ */
+static int wrong_reason(const struct sweep *s)
+{
+	uint32_t reason = s->set.control.reason;
+
+	return !s->disturbed ||
+	       (reason != VPMC_REASON_REVOKED &&
+		(s->what != REVOKE_AND_ALLOW || reason != VPMC_REASON_PMU_BUSY));
+}
+
 /* The results of CONTROL, START, a loop and STOP. */
 static int wrong_control(void *arg, unsigned long k)
 {
@@ -106,8 +119,7 @@ static int wrong_control(void *arg, unsigned long k)
 	if (!err && set_measure(set, code_loop, 100, 0) && !s->disturbed)
 		wrong++;
 	sweep_disarm(s);
-	wrong += err && (err != -EBUSY ||
-			 set->control.reason != VPMC_REASON_REVOKED);
+	wrong += err && (err != -EBUSY || wrong_reason(s));
 	*(err ? &self->refused : &self->granted) += 1;
 	wrong += vpmc_read(set->fd, &read) != 0;
 	/* It had not begun when all was over, or it was not disturbed at all. */

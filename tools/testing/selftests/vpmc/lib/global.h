@@ -66,6 +66,17 @@ static inline int global_program(int fd, uint32_t cpu,
 	return global_control(fd, &control);
 }
 
+/* Takes the PMU from sets, and counters from users' pinned events. */
+static inline int global_program_revoking(int fd, uint32_t cpu,
+					  const struct choice *choice)
+{
+	struct vpmc_global_control control;
+
+	global_init(&control, cpu, choice);
+	control.flags = VPMC_GLOBAL_REVOKE;
+	return global_control(fd, &control);
+}
+
 static inline int global_start(int fd)
 {
 	return vpmc_ioctl(fd, VPMC_IOC_G_START, NULL);

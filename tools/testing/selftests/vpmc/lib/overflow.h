@@ -27,6 +27,46 @@ static inline int set_rate(int rate)
 	return write_file(RATE, text);
 }
 
+/* The page of a set. The kernel changes it at any time. */
+static inline const volatile struct vpmc_page *page_of(const struct set *set)
+{
+	return set->page;
+}
+
+/* A delay is at most so many events, and a period. */
+#define SLOW_EVENTS	(1ULL << 20)
+
+/* Time in whole ticks, by which the rate is accounted for. */
+static inline uint64_t coarse_time(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+static inline uint64_t tick_length(void)
+{
+	struct timespec ts;
+
+	clock_getres(CLOCK_MONOTONIC_COARSE, &ts);
+	return ts.tv_nsec;
+}
+
+/*
+ * The most interrupts of a set in a tick after @events events of the tick: each delay
+ * is as long as what has passed, up to SLOW_EVENTS. The emulator executes one
+ * instruction in a nanosecond.
+ */
+static inline uint64_t delayed_in_a_tick(uint64_t events)
+{
+	uint64_t n = 1 + tick_length() / SLOW_EVENTS;
+
+	for (; events < SLOW_EVENTS; events *= 2)
+		n++;
+	return n;
+}
+
 /*
  * Period of a set that counts the kernel. It must be longer than what an
  * interrupt and its signal execute themselves. KERNEL_SYSCALLS system calls

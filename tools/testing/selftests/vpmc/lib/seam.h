@@ -179,7 +179,8 @@ static inline int seam_drain(struct seam *s)
 	for (n = 0; n < s->samples.nr; n++) {
 		const struct vpmc_sample *sample = (void *)s->samples.record[n];
 
-		if (sample->head.type == VPMC_SAMPLE_PERIOD)
+		if (sample->head.type == VPMC_SAMPLE_PERIOD ||
+		    sample->head.type == VPMC_SAMPLE_DELAYED)
 			s->periods += sample->periods;
 	}
 	samples_forget(&s->samples);
@@ -212,8 +213,9 @@ static inline int seam_wrong(struct seam *s)
 	periods = read.sum[0] / SEAM_PERIOD;
 	switch (s->kind) {
 	case SIGNALS:
-		/* The handler is counted, too. */
-		if (read.sum[0] >= want && seam_signals == periods)
+		/* The handler is counted, too. A late signal stands for more periods. */
+		if (read.sum[0] >= want &&
+		    seam_signals + s->set.page->merged == periods)
 			return 0;
 		break;
 	case RECORDS:

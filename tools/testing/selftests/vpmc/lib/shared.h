@@ -20,6 +20,10 @@ static const struct choice seven[] = {
 	{ EV_BRANCHES, VPMC_ANY }, {}
 };
 
+static const struct choice two_branches[] = {
+	{ EV_BRANCHES, VPMC_ANY }, { EV_BRANCHES, VPMC_ANY }, {}
+};
+
 /* The programmable counters of the machine, 4 to 8, and all of them but one. */
 #define ALL_GP		((int)machine.nr_gp)
 #define all_but_one	(seven + MAX_GP - ALL_GP)
@@ -30,6 +34,11 @@ static const struct choice seven[] = {
 static inline bool has_room_for_sets(void)
 {
 	return ALL_GP >= 4 && ALL_GP <= MAX_GP;
+}
+
+static inline uint32_t index_of(const struct set *set, int i)
+{
+	return set->page->slot[i].index;
 }
 
 FIXTURE(shared)
