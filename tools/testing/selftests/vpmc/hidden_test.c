@@ -25,6 +25,7 @@
 enum counted {
 	THREAD,			/* the watcher's kernel mode */
 	REPLACED,		/* the same; then root counts user mode */
+	SPINS,			/* the same as THREAD; it keeps its CPU to the end */
 	FAMILY,			/* that of its father and the father's children */
 	HEIR,			/* the same; the father counts itself */
 	EXEC,			/* the same as THREAD, since before execve() */
@@ -48,6 +49,8 @@ struct hidden {
 	uint64_t during[64];	/* the greatest value of each while they count */
 	uint64_t after[64];	/* the value afterwards */
 	uint64_t perf;			/* what its event counted in a loop */
+	bool spins;			/* it does not sleep until root has ended */
+	volatile bool ended;
 	long syscalls;
 	int second;
 	int to_watcher[2], to_root[2];
@@ -136,6 +139,15 @@ static int map_own_set(void)
 	return set_open(&set, own);
 }
 
+static int wait_for_end(struct hidden *h)
+{
+	if (!h->spins)
+		return await(h->to_watcher);
+	while (!h->ended)
+		__asm__ __volatile__("pause");
+	return 0;
+}
+
 /* What the watcher does. Its set, if it has one, is root's. */
 static int watch(struct hidden *h)
 {
@@ -149,7 +161,7 @@ static int watch(struct hidden *h)
 		code_syscalls(h->syscalls, 0);
 	else
 		look_meanwhile(h);
-	if (wake(h->to_root) || await(h->to_watcher))
+	if (wake(h->to_root) || wait_for_end(h))
 		return 5;
 	if (h->why == OWN_SET && map_own_set())
 		return 6;
@@ -239,6 +251,8 @@ HIDDEN(thread_own_set, THREAD, OWN_SET);
 HIDDEN(replaced_mapped_before, REPLACED, MAPPED_BEFORE);
 HIDDEN(replaced_everybody, REPLACED, EVERYBODY);
 HIDDEN(replaced_own_set, REPLACED, OWN_SET);
+HIDDEN(spins_mapped_before, SPINS, MAPPED_BEFORE);
+HIDDEN(spins_everybody, SPINS, EVERYBODY);
 HIDDEN(family_mapped_before, FAMILY, MAPPED_BEFORE);
 HIDDEN(family_mapped_after, FAMILY, MAPPED_AFTER);
 HIDDEN(family_everybody, FAMILY, EVERYBODY);
@@ -367,6 +381,7 @@ static void play_both(struct __test_metadata *_metadata, struct hidden *h,
 	sum = sum_of(counted, fd);
 	EXPECT_LT(10 * h->syscalls, sum);
 	EXPECT_EQ(0, end(counted, fd));
+	h->ended = true;
 	ASSERT_EQ(0, wake(h->to_watcher));
 	EXPECT_EQ(0, child_status(pid));
 }
@@ -379,6 +394,7 @@ TEST_F(hidden, counts)
 
 	for (k = 0; k < 2; k++) {
 		h[k].why = variant->why;
+		h[k].spins = variant->counted == SPINS;
 		h[k].second = k;
 		h[k].syscalls = k ? MANY : FEW;
 		play_both(_metadata, &h[k], variant->counted);

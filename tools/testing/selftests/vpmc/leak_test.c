@@ -74,7 +74,7 @@ FIXTURE_VARIANT(leak)
 };
 
 FIXTURE_VARIANT_ADD(leak, sets_of_cpus) {
-	.once = control_cpu, .times = 20000, .limit = 1000, .cpus = true,
+	.once = control_cpu, .times = 100000, .limit = 1000, .cpus = true,
 };
 
 FIXTURE_VARIANT_ADD(leak, families_renounced) {
