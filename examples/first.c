@@ -21,15 +21,15 @@ static void read_counts(const volatile struct vpmc_page *page, __u64 *count)
 
 int main(void)
 {
-	struct vpmc_control set = { .size = sizeof(set), .nr_counters = 2, .counter = {
-	    { .evtsel = 0x100c0, .index = VPMC_ANY }, { .evtsel = 0x100c4, .index = VPMC_ANY } } };
+	struct vpmc_control set = { .size = sizeof(set), .nr_counters = 2, .flags = VPMC_CONTROL_NEW,
+	    .counter = { { 0x100c0, VPMC_ANY }, { 0x100c4, VPMC_ANY } } };
 	__u64 a[VPMC_MAX_COUNTERS], b[VPMC_MAX_COUNTERS];
 	int fd = open("/proc/self/perfctr", O_RDWR | O_CREAT, 0666);
 	struct vpmc_page *page = fd < 0 ? MAP_FAILED : mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
 
 	if (page == MAP_FAILED)
 		err(1, fd < 0 ? "/proc/self/perfctr (needs CONFIG_VPMC=y)" : "mmap");
-	if (ioctl(fd, VPMC_IOC_CONTROL, &set))
+	if (ioctl(fd, VPMC_IOC_CONTROL, &set))	/* EEXIST: vpmc stat counts this thread */
 		err(1, "CONTROL: counter %u, enum vpmc_reason %u", set.bad_counter, set.reason);
 	if (!(page->caps & VPMC_CAP_RDPMC))
 		errx(1, "RDPMC is forbidden: /sys/bus/event_source/devices/cpu/rdpmc is 0");

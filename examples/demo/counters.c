@@ -13,7 +13,7 @@ void counters_start(struct counters *c)
 
 	if (vpmc_open(&c->v, 0, &error) ||
 	    vpmc_parse_events(list, &events, &nr, &error) ||
-	    vpmc_program(c->v, events, nr, 0, &error) < 0)
+	    vpmc_program(c->v, events, nr, VPMC_CONTROL_NEW, &error) < 0)
 		errx(1, "%s", error.text);
 	vpmc_free_events(events);
 	c->page = vpmc_page(c->v);

@@ -208,6 +208,18 @@ static void take_counters(struct child *child, struct group *group,
 		       group->nr * sizeof(*group->events));
 }
 
+struct vpmc *child_family(struct group *group, unsigned int flags)
+{
+	struct vpmc_error error;
+	struct vpmc *v;
+
+	if (vpmc_open(&v, 0, &error))
+		fail_error(&error);
+	if (program(v, group, flags, &error) < 0)
+		plan_refused(group, &error);
+	return v;
+}
+
 void child_start(struct child *child, char **command, struct group *group,
 		 unsigned int flags)
 {

@@ -28,9 +28,18 @@ void signals_begin(void);
 int signal_fd(void);
 
 /*
+ * Programs a set of this thread, which the next child and its descendants inherit:
+ * @flags have both INHERIT flags, and STOPPED, so that this thread counts nothing. A
+ * descendant may program counters of its own. Then the sums keep what it counted
+ * before, and tell that it left. @group then names the counters. Fails if the kernel
+ * refuses the events. The caller unlinks and closes the set.
+ */
+struct vpmc *child_family(struct group *group, unsigned int flags);
+
+/*
  * Starts a child that waits to become COMMAND. With @group, the child programs
- * these events for itself, and @group then names their counters. Fails if the
- * kernel refuses the events.
+ * these events for itself, and @group then names their counters. What it counted is lost
+ * if it programs others. Fails if the kernel refuses the events.
  */
 void child_start(struct child *child, char **command, struct group *group,
 		 unsigned int flags);

@@ -13,12 +13,28 @@
 #include "run.h"
 #include "tracer.h"
 
-static void wait_for(struct child *child, const struct stat_options *options,
+/* COMMAND, and the set that counts it: of this thread, see child_family(), or COMMAND's */
+struct counted {
+	struct child child;
+	struct vpmc *v;
+	bool family;
+};
+
+static void add(struct run *run, const struct counted *counted, const char *name)
+{
+	if (counted->family)
+		run_add_family(run, counted->v);
+	else
+		run_add(run, counted->v, 1, counted->child.pid, name, false);
+}
+
+static void wait_for(struct counted *counted, const struct stat_options *options,
 		     struct run *run)
 {
 	/* A revocation is visible only while the thread lives. */
 	struct pollfd fds[] = { { .fd = signal_fd(), .events = POLLIN },
-				{ .fd = vpmc_fd(child->v) } };
+				{ .fd = vpmc_fd(counted->v) } };
+	struct child *child = &counted->child;
 
 	for (;;) {
 		bool over = options->per_thread ?
@@ -31,7 +47,7 @@ static void wait_for(struct child *child, const struct stat_options *options,
 		if (!openmetrics_wait(options)) {
 			struct run so_far = {};
 
-			run_add(&so_far, child->v, child->pid, "", false);
+			add(&so_far, counted, "");
 			openmetrics_write(&so_far);
 		}
 		if (fds[0].revents)
@@ -43,22 +59,44 @@ static void wait_for(struct child *child, const struct stat_options *options,
 	run->has_status = true;
 }
 
-void command_run(const struct stat_options *options, struct group *group,
-		 struct run *run)
+static void begin(struct counted *counted, const struct stat_options *options,
+		  struct group *group)
 {
 	unsigned int flags = control_flags(options) | VPMC_CONTROL_STOPPED;
-	struct child child;
-	uint64_t start;
 
 	if (!options->stopped)
 		flags |= VPMC_CONTROL_ENABLE_ON_EXEC;
-	child_start(&child, options->command, group, flags);
+	/* vpmc ctl and the program know COMMAND's thread only. */
+	counted->family = options->inherit && !options->stopped;
+	if (counted->family) {
+		counted->v = child_family(group, flags);
+		child_start(&counted->child, options->command, NULL, 0);
+	} else {
+		child_start(&counted->child, options->command, group, flags);
+		counted->v = counted->child.v;
+	}
+}
+
+static void end(struct counted *counted)
+{
+	if (counted->family)
+		vpmc_unlink(counted->v);
+	vpmc_close(counted->v);
+}
+
+void command_run(const struct stat_options *options, struct group *group,
+		 struct run *run)
+{
+	struct counted counted;
+	uint64_t start;
+
+	begin(&counted, options, group);
 	if (options->per_thread)
-		tracer_begin(child.pid);
+		tracer_begin(counted.child.pid, counted.family);
 	start = now();
-	child_exec(&child, options->command);
-	wait_for(&child, options, run);
+	child_exec(&counted.child, options->command);
+	wait_for(&counted, options, run);
 	run->elapsed = now() - start;
-	run_add(run, child.v, child.pid, options->command[0], false);
-	vpmc_close(child.v);
+	add(run, &counted, options->command[0]);
+	end(&counted);
 }

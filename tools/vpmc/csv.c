@@ -130,6 +130,28 @@ static void print_threads(FILE *file, const struct result *result,
 	}
 }
 
+struct remark_lines {
+	FILE *file;
+	char separator;
+	const char *mark;
+};
+
+static void print_remark(void *data, const char *name, uint64_t number)
+{
+	const struct remark_lines *lines = data;
+	char event[32], *dash;
+	const struct line line = {
+		.event = event, .unit = "threads", .mark = lines->mark,
+		.value = { 1, number, 0 },
+	};
+
+	snprintf(event, sizeof(event), "%s", name);
+	dash = strchr(event, '_');
+	if (dash)
+		*dash = '-';
+	print_line(lines->file, &line, lines->separator);
+}
+
 static void print_metrics(FILE *file, const struct result *result,
 			  char separator)
 {
@@ -170,6 +192,9 @@ void print_csv(FILE *file, const struct result *result)
 
 		print_line(file, &line, separator);
 	}
+	remarks_numbers(&remarks, print_remark,
+			&(struct remark_lines){ file, separator,
+						remarks_mark(&remarks) });
 	if (result->options->metrics)
 		print_metrics(file, result, separator);
 	if (result->options->per_thread)

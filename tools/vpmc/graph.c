@@ -225,8 +225,9 @@ static void measure(struct graph *graph, const struct stat_options *options)
 	command_run(options, &plan.groups[0], &run);
 	if (plan.note)
 		note("%s", plan.note);
-	if (run.revoked || run.lost)
+	if (run.revoked)
 		note("the PMU: the administrator has taken it away; the counts are those up to then");
+	departures_note(&run.left, "what they did later is not in the graph");
 	graph->command = options->command;
 	graph->status = run.status;
 	set_events(graph, &plan.groups[0], &run);

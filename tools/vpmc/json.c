@@ -186,11 +186,15 @@ void print_json_object(FILE *file, struct json_object *object)
 	json_object_put(object);
 }
 
+static void add_number(void *object, const char *name, uint64_t value)
+{
+	add(object, name, number(value));
+}
+
 void print_json(FILE *file, const struct result *result)
 {
 	struct json_object *object = json_object_new_object();
 	struct remarks remarks = result_remarks(result);
-	unsigned int way;
 	int fact;
 
 	add(object, "version", number(FORMAT_VERSION));
@@ -209,10 +213,7 @@ void print_json(FILE *file, const struct result *result)
 			*dash = '_';
 		add(object, key, number(result_fact(result, fact).mean));
 	}
-	add(object, "living", number(remarks.living));
-	add(object, "lost", number(remarks.lost));
-	for (way = 0; way < DEPARTURES; way++)
-		add(object, departure_member(way), number(remarks.left.number[way]));
+	remarks_numbers(&remarks, add_number, object);
 	add(object, "revoked", json_object_new_boolean(remarks.revoked));
 	add(object, "detached", json_object_new_boolean(remarks.detached));
 	if (result->plan->note)

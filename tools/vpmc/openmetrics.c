@@ -40,6 +40,23 @@ static const struct {
 
 static uint64_t fact_before[NR_FILE_FACTS];
 
+/* threads that were counted and then not, by way: departures, and those replaced */
+#define NR_WAYS		(DEPARTURES + 1)
+#define WAY_HEAD	"vpmc_left_threads_total{way=\""
+#define WAY_TAIL	"\"} "
+
+static uint64_t way_before[NR_WAYS];
+
+static const char *way_word(unsigned int way)
+{
+	return way < DEPARTURES ? departure_word(way) : "replacement";
+}
+
+static uint64_t way_number(const struct remarks *remarks, unsigned int way)
+{
+	return way < DEPARTURES ? remarks->left.number[way] : remarks->replaced;
+}
+
 static char *escape(const char *text)
 {
 	char *result = get_memory(NULL, 2 * strlen(text) + 1, 1), *at = result;
@@ -110,11 +127,29 @@ static bool take_event(char *line)
 	return true;
 }
 
+static bool take_way(const char *line)
+{
+	unsigned int way;
+
+	if (strncmp(line, WAY_HEAD, strlen(WAY_HEAD)))
+		return false;
+	line += strlen(WAY_HEAD);
+	for (way = 0; way < NR_WAYS; way++) {
+		size_t length = strlen(way_word(way));
+
+		if (!strncmp(line, way_word(way), length) &&
+		    !strncmp(line + length, WAY_TAIL, strlen(WAY_TAIL)))
+			return take_number(line + length + strlen(WAY_TAIL),
+					   false, &way_before[way]);
+	}
+	return false;
+}
+
 static bool take_line(char *line)
 {
 	size_t i;
 
-	if (*line == '#' || take_event(line))
+	if (*line == '#' || take_event(line) || take_way(line))
 		return true;
 	for (i = 0; i < NR_FILE_FACTS; i++) {
 		size_t length = strlen(facts[i].name);
@@ -207,6 +242,18 @@ static void print_events(FILE *file, const struct result *result)
 			print_event(file, before[i].event, before[i].value);
 }
 
+static void print_ways(FILE *file, const struct result *result)
+{
+	struct remarks remarks = result_remarks(result);
+	unsigned int way;
+
+	print_head(file, "vpmc_left_threads", NULL,
+		   "Threads that were counted, and then not: what they did later is missing.");
+	for (way = 0; way < NR_WAYS; way++)
+		fprintf(file, WAY_HEAD "%s" WAY_TAIL "%" PRIu64 "\n", way_word(way),
+			way_before[way] + way_number(&remarks, way));
+}
+
 void print_openmetrics(FILE *file, const struct result *result)
 {
 	size_t i;
@@ -225,6 +272,7 @@ void print_openmetrics(FILE *file, const struct result *result)
 			fprintf(file, "%s_total %" PRIu64 "\n", facts[i].name,
 				value);
 	}
+	print_ways(file, result);
 	fprintf(file, "# EOF\n");
 }
 

@@ -324,6 +324,8 @@ static int count(const struct options *o, char **command)
 		     strerror(-err));
 	if (sums.state == VPMC_STATE_REVOKED)
 		fail(STATUS_OURS, "the counters were taken away (kernel.vpmc_revoke); try again later");
+	if (sums.set_number != 1)
+		fail(STATUS_OURS, "the command has programmed counters of its own: what it did is not known; vpmc stat tells what was counted before that");
 	print_counts(o, &sums);
 	vpmc_close(child.v);
 	if (WIFSIGNALED(status)) {

@@ -11,8 +11,10 @@
 #include <linux/vpmc.h>
 #include <stdint.h>
 
+#include "departures.h"
+
 #define RECORD_FILE_MAGIC	"vpmcrec\n"
-#define RECORD_FILE_VERSION	1
+#define RECORD_FILE_VERSION	2
 
 struct record_file {
 	char magic[8];
@@ -36,6 +38,7 @@ struct record_end {
 	uint64_t lost;
 	uint64_t threads;	/* number of threads that were counted */
 	uint64_t living;	/* number of these threads that still run */
+	struct departures left;	/* threads that went on without these counters */
 	uint64_t ticks;
 	uint64_t run_ns;
 	uint64_t switches;

@@ -156,9 +156,7 @@ static void file_begin(struct target_file *file)
 		give_up(file, errno);
 }
 
-/*
- * Programs the child's set again, through its descriptor, with sample buffers.
- */
+/* Programs the set again, with sample buffers. */
 static void sample(struct vpmc *v, const struct group *group)
 {
 	struct vpmc_control control;
@@ -212,15 +210,15 @@ static void drain(struct target_file *file, struct vpmc *v)
 }
 
 /* Waits until COMMAND ends. Returns its status. */
-static int wait_for(struct child *child, struct target_file *file)
+static int wait_for(struct child *child, struct vpmc *v, struct target_file *file)
 {
 	struct pollfd fds[] = { { .fd = signal_fd(), .events = POLLIN },
-				{ .fd = vpmc_fd(child->v), .events = POLLIN } };
+				{ .fd = vpmc_fd(v), .events = POLLIN } };
 	int status;
 
 	while (!waitpid(child->pid, &status, WNOHANG)) {
 		poll(fds, 2, PATIENCE);
-		drain(file, child->v);
+		drain(file, v);
 		if (fds[0].revents)
 			signal_take(child->pid);
 		if (fds[1].revents & POLLERR)
@@ -235,29 +233,24 @@ static void put_end(struct target_file *file, struct vpmc *v, unsigned int nr, i
 {
 	size_t size = sizeof(struct record_end) + nr * sizeof(uint64_t);
 	struct record_end *end = get_memory(NULL, 1, size);
-	struct departures left = {};
 	struct vpmc_read sums;
-	unsigned int way;
 
 	if (vpmc_read_sums(v, VPMC_READ_LIVING | VPMC_READ_FINISHED, &sums))
 		sums = (struct vpmc_read){};
 	*end = (struct record_end){
 		.head = { .type = RECORD_END, .size = size },
 		.lost = file->lost, .status = status,
-		.threads = 1 + sums.living + sums.finished, .living = sums.living,
+		.threads = sums.living + sums.finished, .living = sums.living,
 		.ticks = sums.ticks, .run_ns = sums.ns,
 		.switches = sums.switches, .migrations = sums.migrations,
 	};
+	departures_add(&end->left, &sums);
 	memcpy(end->sum, sums.sum, nr * sizeof(uint64_t));
 	put(file, end, size);
 	if (sums.living)
 		note("%u threads: live on and are not sampled any more; let COMMAND wait for them",
 		     sums.living);
-	departures_add(&left, &sums);
-	for (way = 0; way < DEPARTURES; way++)
-		if (left.number[way])
-			note("%llu threads: %s; what they did later has no samples",
-			     (unsigned long long)left.number[way], departure_text(way));
+	departures_note(&end->left, "what they did later has no samples");
 	if (file->lost)
 		note("%llu samples: were lost, because they came too fast; use a longer period, or raise ulimit -l",
 		     (unsigned long long)file->lost);
@@ -273,21 +266,24 @@ static int record(const struct record_options *options, struct group *group)
 	unsigned int i, nr = 0;
 	struct target_file file;
 	struct child child;
+	struct vpmc *v;
 	int status;
 
 	for (i = 0; i < group->nr; i++)
 		nr += !left_out(&group->events[i]);
 	signals_begin();
-	child_start(&child, options->stat.command, group, flags);
-	sample(child.v, group);
+	v = child_family(group, flags);
+	sample(v, group);
+	child_start(&child, options->stat.command, NULL, 0);
 	file_open(&file, options->output);
 	child_exec(&child, options->stat.command);
 	file_begin(&file);
 	put_head(&file, options, group);
-	status = wait_for(&child, &file);
-	drain(&file, child.v);
-	put_end(&file, child.v, nr, status);
-	vpmc_close(child.v);
+	status = wait_for(&child, v, &file);
+	drain(&file, v);
+	put_end(&file, v, nr, status);
+	vpmc_unlink(v);
+	vpmc_close(v);
 	if (file.fd >= 0 && close(file.fd))
 		fail(STATUS_OURS, "%s: cannot write it: %s; free some space",
 		     file.name, strerror(errno));

@@ -106,9 +106,9 @@ struct remarks result_remarks(const struct result *result)
 		const struct run *run = &result->run[i];
 
 		remarks.living += run->living;
-		remarks.lost += run->lost;
 		for (way = 0; way < DEPARTURES; way++)
 			remarks.left.number[way] += run->left.number[way];
+		remarks.replaced += run->replaced;
 		remarks.revoked |= run->revoked;
 		remarks.detached |= run->detached;
 		remarks.has_status |= run->has_status;
@@ -120,9 +120,30 @@ struct remarks result_remarks(const struct result *result)
 
 const char *remarks_mark(const struct remarks *remarks)
 {
+	unsigned int way;
+
 	if (remarks->revoked)
 		return "revoked";
-	return remarks->detached ? "detached" : "";
+	if (remarks->replaced)
+		return "replaced";
+	if (remarks->detached)
+		return "detached";
+	for (way = 0; way < DEPARTURES; way++)
+		if (remarks->left.number[way])
+			return "left";
+	return "";
+}
+
+void remarks_numbers(const struct remarks *remarks,
+		     void (*print)(void *to, const char *name, uint64_t number),
+		     void *to)
+{
+	unsigned int way;
+
+	print(to, "living", remarks->living);
+	for (way = 0; way < DEPARTURES; way++)
+		print(to, departure_member(way), remarks->left.number[way]);
+	print(to, "replaced", remarks->replaced);
 }
 
 const char *counter_name(uint32_t index, char buffer[16])

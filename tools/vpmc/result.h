@@ -69,8 +69,8 @@ struct metric *result_metrics(const struct result *result, unsigned int *nr);
 /* remarks on all runs together */
 struct remarks {
 	uint64_t living;
-	uint64_t lost;
 	struct departures left;
+	uint64_t replaced;
 	bool revoked;
 	bool detached;
 	bool has_status;
@@ -79,8 +79,16 @@ struct remarks {
 
 struct remarks result_remarks(const struct result *result);
 
-/* Returns "revoked", "detached", or "". */
+/* Returns why counts are not of the whole: "revoked", "replaced", "detached", "left", or "". */
 const char *remarks_mark(const struct remarks *remarks);
+
+/*
+ * Calls @print for each number of @remarks, with the name that it has in JSON. CSV has
+ * "-" for "_".
+ */
+void remarks_numbers(const struct remarks *remarks,
+		     void (*print)(void *to, const char *name, uint64_t number),
+		     void *to);
 
 /*
  * Writes a counter's name, such as "fixed0" or "2", to @buffer, or "" if it is not

@@ -71,23 +71,46 @@ static void add(struct counts *counts, const struct vpmc_read *sums)
 	counts->migrations += sums->migrations;
 }
 
-void run_add(struct run *run, const struct vpmc *v, pid_t tid,
-	     const char *name, bool per_thread)
+static void read_sums(const struct vpmc *v, pid_t tid, struct vpmc_read *sums)
 {
-	struct vpmc_read sums;
 	int error = vpmc_read_sums(v, VPMC_READ_LIVING | VPMC_READ_FINISHED,
-				   &sums);
+				   sums);
 
 	if (error)
 		fail(STATUS_OURS, "thread %d: its counters cannot be read: %s; try again",
 		     tid, strerror(-error));
-	add(&run->counts, &sums);
+}
+
+static void add_sums(struct run *run, const struct vpmc_read *sums)
+{
+	add(&run->counts, sums);
+	run->threads += sums->living + sums->finished;
+	run->living += sums->living;
+	departures_add(&run->left, sums);
+	run->revoked |= sums->state == VPMC_STATE_REVOKED;
+}
+
+void run_add(struct run *run, const struct vpmc *v, uint64_t number, pid_t tid,
+	     const char *name, bool per_thread)
+{
+	struct vpmc_read sums;
+
+	read_sums(v, tid, &sums);
+	run->threads++;
+	if (sums.set_number != number) {
+		run->replaced++;
+		return;
+	}
+	add_sums(run, &sums);
 	if (per_thread)
 		add(&run_new_thread(run, tid, name)->counts, &sums);
-	run->threads += 1 + sums.living + sums.finished;
-	run->living += sums.living;
-	run->lost += sums.lost;
-	departures_add(&run->left, &sums);
-	run->revoked |= sums.state == VPMC_STATE_REVOKED;
 	run->detached |= sums.state == VPMC_STATE_UNLINKED;
+}
+
+void run_add_family(struct run *run, const struct vpmc *v)
+{
+	struct vpmc_read sums;
+
+	read_sums(v, gettid(), &sums);
+	add_sums(run, &sums);
 }

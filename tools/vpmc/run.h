@@ -36,8 +36,8 @@ struct run {
 	uint64_t elapsed;	/* nanoseconds */
 	uint64_t threads;	/* number of threads that were counted */
 	uint64_t living;	/* number of these threads that still run */
-	uint64_t lost;		/* number of descendants that lost their counters by revocation */
-	struct departures left;	/* descendants that went on without this set */
+	struct departures left;	/* threads that went on without this set */
+	uint64_t replaced;	/* number of threads that programmed other counters, so that all their counts are missing */
 	bool revoked;		/* counts end at the revocation */
 	bool detached;		/* counts end early; COMMAND may have got other privileges */
 	bool has_status;
@@ -47,11 +47,15 @@ struct run {
 };
 
 /*
- * Adds the counts of @v and its family to @run. With @per_thread, also adds a
- * row.
+ * Adds the counts of a thread and its family to @run. With @per_thread, also adds a
+ * row. Our set is the one with this @number. If @v has another one, the thread has
+ * programmed that, and nothing is added.
  */
-void run_add(struct run *run, const struct vpmc *v, pid_t tid,
+void run_add(struct run *run, const struct vpmc *v, uint64_t number, pid_t tid,
 	     const char *name, bool per_thread);
+
+/* Adds the counts of all that have inherited from this thread, see child_family(). */
+void run_add_family(struct run *run, const struct vpmc *v);
 
 struct thread *run_new_thread(struct run *run, pid_t tid, const char *name);
 

@@ -145,6 +145,25 @@ static void print_threads(FILE *file, const struct samples *samples)
 	table_print(table, file);
 }
 
+/* What of the program has no samples. @end: NULL if the recording was cut off. */
+static void print_missing(FILE *file, const struct record_end *end)
+{
+	unsigned int way;
+
+	if (!end) {
+		fputs("the recording was cut off: what the program did later has no samples\n", file);
+		return;
+	}
+	if (end->living)
+		fprintf(file, "%llu threads lived on: what they did later has no samples\n",
+			(unsigned long long)end->living);
+	for (way = 0; way < DEPARTURES; way++)
+		if (end->left.number[way])
+			fprintf(file, "%llu threads %s: what they did later has no samples\n",
+				(unsigned long long)end->left.number[way],
+				departure_text(way));
+}
+
 void samples_print_text(FILE *file, const struct samples *samples)
 {
 	char number[32], count[32];
@@ -163,6 +182,7 @@ void samples_print_text(FILE *file, const struct samples *samples)
 		fprintf(file, "%s %s in all\n",
 			with_separators(samples->end->sum[i], number),
 			event_of(samples, i));
+	print_missing(file, samples->end);
 	fputs("\n", file);
 	print_functions(file, samples);
 	if (samples->nr_lines)
@@ -317,15 +337,22 @@ static struct json_object *threads_array(const struct samples *samples)
 static void add_end(struct json_object *object, const struct samples *samples)
 {
 	const struct record_end *end = samples->end;
+	struct json_object *left;
+	unsigned int way;
 
 	if (!end)
 		return;
+	left = json_object_new_object();
 	if (WIFSIGNALED(end->status))
 		member_number(object, "signal", WTERMSIG(end->status));
 	else
 		member_number(object, "exit_status", WEXITSTATUS(end->status));
 	member(object, "sums", number_array(end->sum, samples->nr_events));
 	member_number(object, "threads_counted", end->threads);
+	member_number(object, "living", end->living);
+	for (way = 0; way < DEPARTURES; way++)
+		member_number(left, departure_word(way), end->left.number[way]);
+	member(object, "left", left);
 	member_number(object, "run_ns", end->run_ns);
 	member_number(object, "switches", end->switches);
 	member_number(object, "migrations", end->migrations);

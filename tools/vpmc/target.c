@@ -24,6 +24,7 @@ struct member {
 	pid_t tid;
 	char name[16];
 	struct vpmc *v;		/* NULL if the thread has inherited our set, or has ended */
+	uint64_t number;	/* of our set, among those that the thread has had */
 };
 
 struct target {
@@ -142,6 +143,7 @@ static int program_set(struct target *target, struct vpmc *v,
 /* Programs one thread. It is an error if a @wanted thread has ended. */
 static void program(struct target *target, pid_t tid, bool wanted)
 {
+	struct vpmc_read before = {};
 	struct vpmc_error error;
 	struct member *member;
 	struct vpmc *v;
@@ -159,6 +161,8 @@ static void program(struct target *target, pid_t tid, bool wanted)
 		return;
 	if (result)
 		fail_error(&error);
+	/* If another program comes in between, its set is found to be not ours. */
+	vpmc_read_sums(v, 0, &before);
 	result = program_set(target, v, &error);
 	if (result < 0) {
 		if (result != -EEXIST)
@@ -169,6 +173,7 @@ static void program(struct target *target, pid_t tid, bool wanted)
 		plan_refused(target->group, &error);
 	}
 	member->v = v;
+	member->number = before.set_number + 1;
 }
 
 static bool is_known(const struct target *target, pid_t tid)
@@ -231,8 +236,9 @@ static void add_all(const struct target *target, struct run *run)
 
 	for (i = 0; i < target->nr; i++)
 		if (target->member[i].v)
-			run_add(run, target->member[i].v, target->member[i].tid,
-				target->member[i].name,
+			run_add(run, target->member[i].v,
+				target->member[i].number,
+				target->member[i].tid, target->member[i].name,
 				target->options->per_thread);
 }
 

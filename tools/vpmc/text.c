@@ -225,13 +225,13 @@ static void print_remarks(FILE *file, const struct result *result)
 			remarks.living);
 	if (remarks.revoked)
 		fprintf(file, "The administrator has taken the PMU away: the counts are those up to then.\n");
-	if (remarks.lost)
-		fprintf(file, "%" PRIu64 " threads lost their counters to the administrator: what they did later is missing.\n",
-			remarks.lost);
 	for (way = 0; way < DEPARTURES; way++)
 		if (remarks.left.number[way])
 			fprintf(file, "%" PRIu64 " threads %s: what they did later is missing.\n",
 				remarks.left.number[way], departure_text(way));
+	if (remarks.replaced)
+		fprintf(file, "%" PRIu64 " threads programmed other counters in place of these: all their counts are missing.\n",
+			remarks.replaced);
 	if (remarks.detached)
 		fprintf(file, "The counters were detached, as by a program with other privileges: the counts are those up to then.\n");
 }

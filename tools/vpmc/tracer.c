@@ -17,6 +17,7 @@
 
 static pid_t *living;
 static unsigned int nr_living;
+static pid_t counted;	/* the only thread that has our set; 0 if all inherit it */
 
 static void add_living(pid_t tid)
 {
@@ -38,9 +39,10 @@ static void remove_living(pid_t tid)
 			living[i--] = living[--nr_living];
 }
 
-void tracer_begin(pid_t child)
+void tracer_begin(pid_t child, bool family)
 {
 	nr_living = 0;
+	counted = family ? 0 : child;
 	if (ptrace(PTRACE_SEIZE, child, NULL,
 		   (void *)(PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
 			    PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXIT)))
@@ -49,8 +51,15 @@ void tracer_begin(pid_t child)
 	add_living(child);
 }
 
+/* Our set is the first one that a thread has. */
+static bool is_ours(pid_t tid, const struct vpmc_read *sums)
+{
+	return sums->set_number == 1 && (!counted || tid == counted);
+}
+
 /*
- * A thread that did not inherit, or that got other privileges, has no counters.
+ * A thread that did not inherit, or that got other privileges, has no counters, or
+ * has programmed some of its own.
  */
 static void add_row(struct run *run, pid_t tid)
 {
@@ -62,7 +71,7 @@ static void add_row(struct run *run, pid_t tid)
 	if (vpmc_open_thread(&v, tid, VPMC_OPEN_READ, NULL))
 		return;
 	thread_name(tid, name);
-	if (!vpmc_read_sums(v, 0, &sums)) {
+	if (!vpmc_read_sums(v, 0, &sums) && is_ours(tid, &sums)) {
 		thread = run_new_thread(run, tid, name);
 		memcpy(thread->counts.sum, sums.sum, sizeof(sums.sum));
 		thread->counts.ns = sums.ns;

@@ -11,8 +11,11 @@
 
 #include "run.h"
 
-/* Traces the child and all its later descendants. */
-void tracer_begin(pid_t child);
+/*
+ * Traces the child and all its later descendants. With @family, all of them inherit
+ * the set that counts them. Otherwise the child alone has one.
+ */
+void tracer_begin(pid_t child, bool family);
 
 /*
  * Handles all pending events. Returns true when the child has ended. @run then

@@ -27,6 +27,7 @@ static struct hot nobody;
 __thread struct hot *hot = &nobody;
 static __thread struct thread *mine;	/* remains valid in a child of fork(), unlike @hot */
 static __thread bool beginning;
+static __thread bool has_other_set;	/* from before the thread's first event */
 
 struct process process;
 struct thread *graph_trial;
@@ -336,9 +337,15 @@ struct thread *graph_begin(void)
 	uint64_t now[RECORD_VALUES];
 	struct thread *thread;
 
-	if (state == OFF)
+	if (state == OFF || has_other_set)
 		return NULL;
 	page = attach();
+	if (page && page->set_number != GRAPH_SET) {
+		has_other_set = true;
+		unmap(page, PAGE);
+		give_up("it has programmed counters of its own before its first function with hooks");
+		return NULL;
+	}
 	if (!page) {
 		if (state == UNKNOWN)
 			state = OFF;

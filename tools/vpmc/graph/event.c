@@ -135,11 +135,15 @@ void graph_event(const void *function, const void *site, unsigned int kind,
 	}
 	thread = hot->thread;
 	if (unlikely(thread->busy)) {
-		thread->head->missed++;
+		thread->head->missed += !thread->left;
 		return;
 	}
 	thread->busy = true;
 	retries = graph_read(thread->page, process.nr_values, thread->now, 0);
+	if (unlikely(thread->page->set_number != GRAPH_SET)) {
+		thread->left = true;
+		return;
+	}
 	charge(thread, kind, retries);
 	if (kind == KIND_ENTER)
 		enter(thread, (uintptr_t)function, stack);

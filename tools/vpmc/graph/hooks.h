@@ -47,7 +47,8 @@ struct thread {
 	uint32_t max_hash;
 	uint32_t current;		/* node of the top frame, or the root */
 	uint64_t no_frame;		/* number of open functions without a frame */
-	bool busy;
+	bool busy;			/* in an event, or for ever if @left */
+	bool left;			/* the thread has programmed counters of its own */
 	struct hot *hot;		/* struct hot of the thread that owns the tree */
 	char name[48];			/* name of the file in the directory */
 	uint64_t now[RECORD_VALUES];	/* first read of the last event */
@@ -60,6 +61,9 @@ struct hot {
 	uint32_t live;
 	struct thread *thread;
 };
+
+/* Number of vpmc graph's set in each thread; a thread that programs another one has 2. */
+#define GRAPH_SET	1
 
 /* state of the process, shared by all threads */
 struct process {

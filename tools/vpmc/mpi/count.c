@@ -63,7 +63,7 @@ static int open_set(struct thread *t, struct vpmc_error *error)
 	err = vpmc_parse_events(list ? list : USUAL_EVENTS, &events, &nr, error);
 	if (err)
 		return err;
-	err = vpmc_program(t->v, events, nr, 0, error);
+	err = vpmc_program(t->v, events, nr, VPMC_CONTROL_NEW, error);
 	vpmc_free_events(events);
 	return err < 0 ? err : 0;
 }

@@ -108,8 +108,8 @@ static void choose(const char *name)
 		runs[2].status = 9;
 	} else if (!strcmp(name, "remarks")) {
 		runs[0].living = 2;
-		runs[0].lost = 3;
-		runs[0].left = (struct departures){ { 4, 5, 6 } };
+		runs[0].left = (struct departures){ { 4, 5, 6, 3 } };
+		runs[0].replaced = 8;
 		runs[0].revoked = true;
 		options.command = NULL;
 		options.pid = 4711;
@@ -117,6 +117,10 @@ static void choose(const char *name)
 		groups[0].nr = 0;
 		plan.note = "there is no PMU";
 		runs[0].detached = true;
+	} else if (!strcmp(name, "left")) {
+		runs[0].left.number[1] = 1;
+	} else if (!strcmp(name, "replaced")) {
+		runs[0].replaced = 1;
 	} else if (!strcmp(name, "interrupted")) {
 		plan.nr = 2;
 		runs[0].status = 2;

@@ -47,7 +47,7 @@ mkdir -p gains
 cp /bin/busybox gains/true
 chmod 4755 gains/true
 confined -u vpmc stat -x , -o csv -e instructions -- gains/true
-equal "a set-user-ID program is marked" detached "$(awk -F , '$3 == "instructions" { print $13 }' csv)"
+equal "a set-user-ID program is marked, and told" "left 1" "$(field 13 instructions csv) $(field 4 left-exec csv)"
 equal "nothing of it is counted" 0 "$(awk -F , '$3 == "instructions" { print $4 }' csv)"
 
 # threads of a process that come and go

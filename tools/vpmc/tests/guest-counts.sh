@@ -32,7 +32,7 @@ vpmc stat -r 2 -x ';' -o csv -e instructions,branches -- known many
 vpmc stat -r 2 -o text -e instructions,branches -- known many
 cp json csv text /out
 equal "text" "$KNOWN_MANY" "$(awk '$2 " " $3 " " $4 == "+- 0.000 instructions" { print $1 }' text | tr -d ,)"
-equal "the usual events" "instructions cycles branches branch-misses run-time switches migrations elapsed threads" \
+equal "the usual events" "instructions cycles branches branch-misses run-time switches migrations elapsed threads living left-control left-unlink left-exec lost replaced" \
 	"$(value x -- known >/dev/null; awk -F , 'NR > 1 { printf "%s%s", s, $3; s = " " }' /tmp/csv)"
 equal "a ratio" 1.000000 "$(value x -e instructions,cycles -- known >/dev/null; field 11 instructions)"
 equal "two -e" "2000007 2000007" \
@@ -96,13 +96,66 @@ equal "a child with counters of its own is told" \
 equal "nothing else is" "" "$(grep 'unlinked\|other privileges\|lost' text)"
 vpmc record -o record -e instructions -c 100000 -- sh -c 'echo instructions | accept; :' 2>said
 equal "record: it is told" "vpmc: 1 threads: programmed counters of their own; what they did later has no samples" "$(cat said)"
+equal "report: it is told" "1 threads programmed counters of their own: what they did later has no samples" \
+	"$(vpmc report record | grep 'of their own')"
+
+# COMMAND itself, and what it has counted until then, to the last instruction but the calls
+near() {
+	_status=1
+	[ "$3" -ge "$2" ] && [ "$3" -lt "$(($2 + 100))" ] && _status=0
+	echo "wanted: $2, got: $3" >/tmp/differ
+	result "$1" $_status /tmp/differ
+}
+for way in control unlink; do
+	vpmc stat -x , -o csv -e instructions -- selfish $way >said
+	near "$way: what was counted before" "$(cat said)" "$(field 4 instructions csv)"
+	equal "$way: it is told" "left 1" "$(field 13 instructions csv) $(field 4 left-$way csv)"
+done
+vpmc stat -e instructions -o text -- selfish control >said
+equal "text says so" "1 threads programmed counters of their own: what they did later is missing." \
+	"$(grep 'of their own' text)"
+vpmc stat -x , -o csv -e instructions -- selfish thread
+status=1
+[ "$(field 4 instructions csv)" -ge 2000000 ] && [ "$(field 4 instructions csv)" -lt 2200000 ] && status=0
+result "another thread is counted on" $status csv
+equal "it is one thread that left" 1 "$(field 4 left-control csv)"
+vpmc stat -x , -o csv -e instructions -- selfish child
+status=1
+[ "$(field 4 instructions csv)" -ge 2000000 ] && [ "$(field 4 instructions csv)" -lt 2200000 ] && status=0
+result "the parent of one that left is counted on" $status csv
+for way in --no-inherit --stopped; do
+	vpmc stat $way -x , -o csv -e instructions,branches -- selfish control >said
+	equal "$way: nothing is told under a wrong name" "0 0 replaced 1" \
+		"$(field 4 instructions csv) $(field 4 branches csv) $(field 13 branches csv) $(field 4 replaced csv)"
+done
+vpmc stat --no-inherit -o text -e instructions -- selfish control >said
+equal "text says so, too" "1 threads programmed other counters in place of these: all their counts are missing." \
+	"$(grep 'in place of' text)"
+rm -f child
+sh -c 'echo $$ >child; read x <go; exec selfish control' >said &
+await test -s child
+vpmc stat -x , -o csv -e branches -p "$(cat child)" &
+stat=$!
+await vpmc ctl read -t "$(cat child)"
+echo >go
+wait $stat
+wait
+equal "-p: nothing is told under a wrong name" "0 replaced 1" \
+	"$(field 4 branches csv) $(field 13 branches csv) $(field 4 replaced csv)"
+vpmc stat --per-thread -x , -o csv -e instructions -- selfish thread
+equal "--per-thread: a row for the other thread alone" 1 "$(awk -F , '$1 != "" && $3 == "instructions"' csv | wc -l)"
+vpmc record -o record -e instructions -c 10000 -- selfish thread 2>said
+status=1
+[ "$(vpmc report record | awk '/samples of instructions/ { print $1 }')" -ge 200 ] && status=0
+result "record: another thread is sampled on" $status said
+
 rm -f child record
 vpmc stat -o text -e instructions -- sh -c 'echo instructions | accept; echo $$ >child; read x <go' &
+stat=$!
 await test -s child
-child=$(cat child)
 equal "ctl read: it is told" "1 threads programmed counters of their own: what they did later is missing." \
-	"$(vpmc ctl read -t "$child" | grep 'of their own')"
-equal "ctl read -j: it is told" '"left_control":1' "$(vpmc ctl read -j -t "$child" | tr -d ' ' | grep -o '"left_control":[0-9]*')"
+	"$(vpmc ctl read -t "$stat" | grep 'of their own')"
+equal "ctl read -j: it is told" '"left_control":1' "$(vpmc ctl read -j -t "$stat" | tr -d ' ' | grep -o '"left_control":[0-9]*')"
 echo >go
 wait
 

@@ -64,6 +64,11 @@ equal "a stripped program: a line says so" \
 vpmc graph -e none -o /out/time -- calls plain 1000 >said 2>&1
 equal "without events: status" 0 $?
 
+graph leaving sh -c 'echo instructions | accept; calls plain 1'
+equal "a child with counters of its own: a line says so" \
+	"vpmc: 1 threads: programmed counters of their own; what they did later is not in the graph" \
+	"$(grep '^vpmc: [0-9]' said)"
+
 V='vpmc: '
 bad "no COMMAND" 125 "${V}COMMAND: there is none; name a program that was compiled with -finstrument-functions" vpmc graph
 bad "-o without a name" 125 "${V}-o: the name is empty; give the beginning of the files' names" vpmc graph -o '' calls

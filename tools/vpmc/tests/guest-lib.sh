@@ -64,9 +64,9 @@ value() {
 	awk -F , -v event="$_event" '$1 == "" && $3 == event { print $4 }' /tmp/csv
 }
 
-# field NUMBER EVENT: another field of the same line
+# field NUMBER EVENT [FILE]: another field of the same line, or of a line in another file
 field() {
-	awk -F , -v field="$1" -v event="$2" '$1 == "" && $3 == event { print $field }' /tmp/csv
+	awk -F , -v field="$1" -v event="$2" '$1 == "" && $3 == event { print $field }' "${3:-/tmp/csv}"
 }
 
 # await COMMAND...: repeats COMMAND until it succeeds, for some seconds

@@ -92,8 +92,8 @@ head -c 40 /out/plain.record >short.record
 bad "a file without samples" 125 "${V}short.record: is cut off before its first sample; run vpmc record again" vpmc report short.record
 head -c 8 /out/plain.record >short.record
 bad "a file of 8 bytes" 125 "${V}short.record: is cut off before its first sample; run vpmc record again" vpmc report short.record
-{ head -c 8 /out/plain.record && printf '\002\000\000\000' && tail -c +13 /out/plain.record; } >later.record
-bad "a file of another version" 125 "${V}later.record: has the version 2, and this vpmc reads version 1; use the vpmc that wrote it" \
+{ head -c 8 /out/plain.record && printf '\003\000\000\000' && tail -c +13 /out/plain.record; } >later.record
+bad "a file of another version" 125 "${V}later.record: has the version 3, and this vpmc reads version 2; use the vpmc that wrote it" \
 	vpmc report later.record
 echo nothing >nothing.record
 begins "a file of something else" 125 "${V}nothing.record: " vpmc report nothing.record

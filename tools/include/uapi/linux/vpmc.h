@@ -97,6 +97,10 @@ struct vpmc_slot {
  * @time_offset: Nanoseconds to add to a converted TSC value to get the
  *		kernel's scheduler clock. Updated when @caps is; suspend makes
  *		it out of date.
+ * @set_number:	Which of its sets the thread has: 0 before the first one. Each set
+ *		that CONTROL programs, or that a new thread inherits, has the next
+ *		number. A reader who knows what set 1 counts sees by it that
+ *		somebody has programmed another one.
  * @reserved0:	Zero.
  * @generation:	Changes whenever anything in the page changes, and each time the
  *		owner is put on a CPU.
@@ -169,7 +173,8 @@ struct vpmc_page {
 	__u32	time_mult;
 	__u32	time_shift;
 	__u64	time_offset;
-	__u64	reserved0[4];
+	__u64	set_number;
+	__u64	reserved0[3];
 
 	__u64	generation;
 	__u32	state;
@@ -744,6 +749,7 @@ struct vpmc_read_samples {
  * @left_exec:	Out: the same by an execve() that detached their set, because
  *		the new program had other privileges, or because of
  *		VPMC_CONTROL_CLOSE_ON_EXEC.
+ * @set_number:	Out: as in &struct vpmc_page.
  *
  * A descendant that left is one of @finished, too. CLEAR of the root and
  * CLEAR_ALL set @finished, @lost, @left_control, @left_unlink and @left_exec to
@@ -770,6 +776,7 @@ struct vpmc_read {
 	__aligned_u64	left_control;
 	__aligned_u64	left_unlink;
 	__aligned_u64	left_exec;
+	__aligned_u64	set_number;
 };
 
 /* For &struct vpmc_global_control.cpu: all CPUs, also those that come later. */

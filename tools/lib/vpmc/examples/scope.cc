@@ -13,7 +13,7 @@ public:
 		if (vpmc_parse_events(list, &events, &nr, &error))
 			throw std::runtime_error(error.text);
 		if (vpmc_open(&v, 0, &error) ||
-		    vpmc_program(v, events, nr, 0, &error) < 0) {
+		    vpmc_program(v, events, nr, VPMC_CONTROL_NEW, &error) < 0) {
 			vpmc_close(v);
 			vpmc_free_events(events);
 			throw std::runtime_error(error.text);

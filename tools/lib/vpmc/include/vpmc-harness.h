@@ -34,7 +34,7 @@ typedef void vpmc_run_fn(vpmc_mark_fn *start, vpmc_mark_fn *stop,
 
 /**
  * struct vpmc_vectors - What n runs have counted
- * @nr:		Out: number of counters in the set. There is one more vector, the last
+ * @nr:		Out: number of events of the regions. There is one more vector, the last
  *		one, with the run time in TSC ticks.
  * @raw:	Room for (@nr + 1) * n values, vector by vector, or NULL. Receives
  *		what was counted between start and stop.

@@ -107,15 +107,18 @@ static inline int vpmc_end(struct vpmc_region *region)
 /**
  * vpmc_regions_open() - Count the regions of the calling thread
  * @regions:	Receives them; NULL on error.
- * @list:	The events to program and start, see vpmc(7). NULL stands for the set
- *		that the thread has, for instance from vpmc stat. It must run.
+ * @list:	The events to count, see vpmc(7). If the thread has a set, for
+ *		instance from vpmc stat, and that has them, it is used, and started
+ *		if it is stopped. Otherwise a new one is programmed. NULL stands for
+ *		the set that the thread has. It must run then.
  * @flags:	VPMC_REGIONS_* bits. With 0, the processor may execute code of a
  *		region before or after the reads.
  * @error:	Receives what went wrong; may be NULL.
  *
  * The call counts a few hundred empty regions, to measure begin and end.
  *
- * Return: 0, or -EEXIST: the thread has its regions open; -EINVAL: unknown flags;
+ * Return: 0, or -EEXIST: the thread has its regions open, or it has a set without one
+ * of the events; -EINVAL: unknown flags;
  * -ENODATA: no set runs; -EAGAIN: all empty regions were disturbed; or an error
  * of vpmc_open(), vpmc_parse_events() or vpmc_program().
  */
@@ -146,7 +149,8 @@ struct vpmc *vpmc_regions_handle(struct vpmc_regions *regions);
 /**
  * vpmc_regions_cost() - What begin and end count themselves
  * @regions:	The regions.
- * @event:	Number of the event in the set, or VPMC_RUN_TIME.
+ * @event:	Number of the event in the list, without those that were left out, or
+ *		VPMC_RUN_TIME. Without a list: its number in the set.
  * @inside:	Receives what an empty region counts; 0 on error.
  * @around:	Receives what it adds to a region around it; 0 on error.
  *
@@ -171,7 +175,8 @@ int vpmc_region_get(struct vpmc_regions *regions, const char *name,
 /**
  * vpmc_region_stats() - The values of a region
  * @region:	The region.
- * @event:	Number of the event in the set, or VPMC_RUN_TIME.
+ * @event:	Number of the event in the list, without those that were left out, or
+ *		VPMC_RUN_TIME. Without a list: its number in the set.
  * @which:	VPMC_INCLUSIVE or VPMC_EXCLUSIVE.
  *
  * The values are those of all clean samples so far. Read them in the region's
@@ -186,7 +191,8 @@ const struct vpmc_stats *vpmc_region_stats(struct vpmc_region *region, int event
 /**
  * vpmc_region_dirty() - The sum of the dirty samples of a region
  * @region:	The region.
- * @event:	Number of the event in the set, or VPMC_RUN_TIME.
+ * @event:	Number of the event in the list, without those that were left out, or
+ *		VPMC_RUN_TIME. Without a list: its number in the set.
  * @which:	VPMC_INCLUSIVE or VPMC_EXCLUSIVE.
  *
  * Return: The sum; 0: there is no such event.

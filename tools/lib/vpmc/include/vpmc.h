@@ -379,6 +379,25 @@ int vpmc_program(struct vpmc *v, struct vpmc_event *events, unsigned int nr,
 		 unsigned int flags, struct vpmc_error *error);
 
 /**
+ * vpmc_share() - Count events, with the set that is there if there is one
+ * @v:		The handle.
+ * @events:	As for vpmc_program().
+ * @nr:		Number of @events.
+ * @error:	Receives what was refused, and why; may be NULL.
+ *
+ * For code that does not know who else counts its thread, such as a library. If nobody
+ * has programmed a set, this is vpmc_program() with VPMC_CONTROL_NEW. If somebody has, as
+ * vpmc stat does, that set is left as it is. It is started if it is stopped. Afterwards
+ * @element and @counter of each event tell where its count is: among those of others,
+ * and not in the order of @events. So give vpmc_read() room for VPMC_MAX_COUNTERS.
+ *
+ * Return: The number of counters in the set; or -EEXIST: the thread has a set without one
+ * of the events; or as vpmc_program().
+ */
+int vpmc_share(struct vpmc *v, struct vpmc_event *events, unsigned int nr,
+	       struct vpmc_error *error);
+
+/**
  * vpmc_fill_control() - Fill in the kernel's structure from events
  * @events:	The events. Those that are left out are skipped.
  * @nr:		Number of @events, at most VPMC_MAX_COUNTERS of them not left out.

@@ -10,6 +10,7 @@ The module is one file over ctypes. It loads libvpmc.so.0, or the library that V
     vectors = regions.harness(ctypes.CDLL("./code.so").function, 1000)     vectors.csv(sys.stdout)"""
 
 import ctypes
+import errno
 import os
 from ctypes import POINTER, byref, c_char, c_char_p, c_double, c_int, c_longdouble, c_uint, c_ulong, c_uint8
 from ctypes import c_uint32, c_uint64, c_void_p
@@ -77,7 +78,7 @@ _open = _call("open", c_int, POINTER(c_void_p), c_uint, POINTER(_Error))
 _close = _call("close", None, c_void_p)
 _parse = _call("parse_events", c_int, c_char_p, POINTER(POINTER(_Event)), POINTER(c_uint), POINTER(_Error))
 _free_events = _call("free_events", None, POINTER(_Event))
-_program = _call("program", c_int, c_void_p, POINTER(_Event), c_uint, c_uint, POINTER(_Error))
+_share = _call("share", c_int, c_void_p, POINTER(_Event), c_uint, POINTER(_Error))
 _read = _call("read", c_int, c_void_p, c_void_p, c_uint, POINTER(c_uint64))
 _regions_open = _call("regions_open", c_int, POINTER(c_void_p), c_char_p, c_uint, POINTER(_Error))
 _regions_close = _call("regions_close", c_int, c_void_p)
@@ -119,19 +120,23 @@ class Counters:
         try:
             _check(_parse(events.encode(), byref(array), byref(nr), byref(error)), events, error)
             try:
-                self.nr = _check(_program(self._v, array, nr, 0, byref(error)), events, error)
-                self.names = [array[i].name.decode() for i in range(nr.value) if array[i].element >= 0]
+                _check(_share(self._v, array, nr, byref(error)), events, error)
+                counted = [array[i] for i in range(nr.value) if array[i].element >= 0]
+                self.nr, self.names = len(counted), [event.name.decode() for event in counted]
+                self._element = [event.element for event in counted]
             finally:
                 _free_events(array)
         except Error:
             self.close()
             raise
-        self._count, self._ticks = (c_uint64 * max(self.nr, 1))(), c_uint64()
+        self._count, self._ticks = (c_uint64 * MAX_COUNTERS)(), c_uint64()
 
     def read(self):
         """Returns (counts, run time in ticks), all of the same moment."""
-        _check(_read(self._v, self._count, self.nr, byref(self._ticks)), "read")
-        return list(self._count)[:self.nr], self._ticks.value
+        if not self._v:
+            raise Error(errno.EBADF, "read: the counters are closed")
+        _check(_read(self._v, self._count, MAX_COUNTERS, byref(self._ticks)), "read")
+        return [self._count[i] for i in self._element], self._ticks.value
 
     def close(self):
         _close(self._v)

@@ -73,7 +73,8 @@ static int run_once(struct harness *harness, struct region *region,
 		    vpmc_run_fn *run, unsigned int flags, unsigned long i,
 		    void *arg, uint64_t *value, bool *dirty)
 {
-	unsigned int nr = region->regions->nr, k;
+	const struct vpmc_regions *regions = region->regions;
+	unsigned int nr = regions->nr_events, k, of;
 	struct totals before, after;
 
 	(void)flags;	/* only x86-64 has a flag */
@@ -97,8 +98,10 @@ static int run_once(struct harness *harness, struct region *region,
 	while (!vpmc_end(&region->public))
 		;
 	totals_of(region, &after);
-	for (k = 0; k < nr; k++)
-		value[k] = after.value[1 + k] - before.value[1 + k];
+	for (k = 0; k < nr; k++) {
+		of = vpmc_regions_value(regions, k);
+		value[k] = after.value[of] - before.value[of];
+	}
 	value[nr] = after.value[0] - before.value[0];
 	*dirty = after.dirty != before.dirty;
 	return harness->err;
@@ -137,7 +140,7 @@ static int measure_cost(struct harness *harness, struct region *region,
 		}
 		if (dirty)
 			continue;
-		for (k = 0; k < region->regions->nr_values; k++)
+		for (k = 0; k <= vectors->nr; k++)
 			if (!clean || value[k] < vectors->cost[k])
 				vectors->cost[k] = value[k];
 		clean++;
@@ -210,7 +213,7 @@ EXPORT int vpmc_harness(struct vpmc_regions *regions, vpmc_run_fn *baseline,
 	struct region *region;
 	int err = test ? check_flags(flags) : -EINVAL;
 
-	vectors->nr = regions->nr;
+	vectors->nr = regions->nr_events;
 	vectors->nr_dirty = 0;
 	vectors->failed = 0;
 	memset(vectors->cost, 0, sizeof(vectors->cost));

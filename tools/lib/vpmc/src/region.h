@@ -63,13 +63,19 @@ struct vpmc_regions {
 	struct region **deepest;
 	size_t record_size;		/* in bytes */
 
-	unsigned int nr;		/* number of counters */
+	unsigned int nr;		/* number of counters of the set */
 	unsigned int nr_values;
+	/*
+	 * events that the caller has named, and their elements of the set; all, if it has
+	 * named none
+	 */
+	unsigned int nr_events;
+	unsigned int element[VPMC_MAX_COUNTERS];
 	unsigned int flags;
 	uint32_t tid;
 	struct vpmc *v;
-	struct vpmc_event *events;	/* events of the set; NULL if the set existed before */
-	struct vpmc_control control;	/* control of a set that existed before */
+	struct vpmc_event *events;	/* events that the caller has named, or NULL */
+	struct vpmc_control control;	/* the set's */
 	struct vpmc_regions *next;	/* next in order of opening */
 	struct region *first, **last;
 	unsigned int nr_regions;
@@ -117,18 +123,32 @@ int vpmc_regions_measure(struct vpmc_regions *regions);
 /* mark.c: sets the functions of a region for these flags. */
 void vpmc_region_functions(struct vpmc_region *region, unsigned int flags);
 
-/* region.c */
+/* registry.c */
 
 /* Returns the list of all regions of the process, and locks it. */
 struct vpmc_regions *vpmc_regions_lock(void);
 void vpmc_regions_unlock(void);
 
+/* Returns true if the calling thread has its regions open. */
+bool vpmc_regions_of_thread(void);
+
+void vpmc_regions_add(struct vpmc_regions *regions);
+void vpmc_regions_remove(struct vpmc_regions *regions);
+
+/* region.c */
+
 struct region *vpmc_region_new(struct vpmc_regions *regions, const char *name);
 void vpmc_region_free(struct region *region);
 
-/* Returns the event's name as it can be written in a list of events. */
+/*
+ * Returns the index of an event's value: of the caller's @event-th one, or VPMC_RUN_TIME.
+ * Returns -1 if there is none.
+ */
+int vpmc_regions_value(const struct vpmc_regions *regions, int event);
+
+/* Returns the @event-th event's name as it can be written in a list of events. */
 const char *vpmc_regions_event(const struct vpmc_regions *regions,
-			       unsigned int element, char buffer[VPMC_NAME_SIZE],
+			       unsigned int event, char buffer[VPMC_NAME_SIZE],
 			       uint64_t *select);
 
 #endif /* VPMC_REGION_PRIVATE_H */

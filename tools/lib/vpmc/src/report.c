@@ -100,15 +100,16 @@ static void write_statistics(struct writer *w, const char *key,
 }
 
 static void write_value(struct writer *w, const struct region *region,
-			unsigned int i, const char *key)
+			int event, const char *key)
 {
+	unsigned int i = vpmc_regions_value(region->regions, event);
 	char buffer[VPMC_NAME_SIZE];
 	uint64_t select;
 
 	json_open(w, key, '{');
-	if (i)
+	if (event != VPMC_RUN_TIME)
 		json_string(w, "event", vpmc_regions_event(region->regions,
-							   i - 1, buffer, &select));
+							   event, buffer, &select));
 	write_statistics(w, "inclusive", &region->stats[2 * i]);
 	write_statistics(w, "exclusive", &region->stats[2 * i + 1]);
 	json_number(w, "dirty_inclusive", region->dirty_sum[VPMC_INCLUSIVE][i]);
@@ -140,17 +141,19 @@ static void write_region(struct writer *w, const struct region *region)
 		json_number(w, "exclusive", run_time_ns(region, VPMC_EXCLUSIVE));
 		json_close(w, '}');
 	}
-	write_value(w, region, 0, "run_time_ticks");
+	write_value(w, region, VPMC_RUN_TIME, "run_time_ticks");
 	json_open(w, "values", '[');
-	for (i = 1; i < region->regions->nr_values; i++)
+	for (i = 0; i < region->regions->nr_events; i++)
 		write_value(w, region, i, NULL);
 	json_close(w, ']');
 	json_close(w, '}');
 }
 
 static void write_cost(struct writer *w, const char *key,
-		       const struct vpmc_regions *regions, unsigned int i)
+		       const struct vpmc_regions *regions, int event)
 {
+	unsigned int i = vpmc_regions_value(regions, event);
+
 	json_open(w, key, '{');
 	json_number(w, "inside", regions->inside[i]);
 	json_number(w, "around", regions->around[i]);
@@ -176,7 +179,7 @@ static void write_thread(struct writer *w, const struct vpmc_regions *regions)
 	json_string(w, "name", regions->comm);
 	json_number(w, "tsc_khz", regions->info.tsc_khz);
 	json_open(w, "events", '[');
-	for (i = 0; i < regions->nr; i++) {
+	for (i = 0; i < regions->nr_events; i++) {
 		json_open(w, NULL, '{');
 		json_string(w, "event",
 			    vpmc_regions_event(regions, i, buffer, &select));
@@ -186,9 +189,9 @@ static void write_thread(struct writer *w, const struct vpmc_regions *regions)
 	json_close(w, ']');
 	json_string(w, "serialise", serialise(regions));
 	json_open(w, "cost", '{');
-	write_cost(w, "run_time_ticks", regions, 0);
+	write_cost(w, "run_time_ticks", regions, VPMC_RUN_TIME);
 	json_open(w, "events", '[');
-	for (i = 1; i < regions->nr_values; i++)
+	for (i = 0; i < regions->nr_events; i++)
 		write_cost(w, NULL, regions, i);
 	json_close(w, ']');
 	json_close(w, '}');

@@ -10,23 +10,27 @@
 #include "report.h"
 #include "write.h"
 
-static const char *value_name(const struct vpmc_regions *regions, unsigned int i,
+/* The run time comes first, then the events. */
+#define for_each_event(event, regions)					\
+	for (event = VPMC_RUN_TIME; event < (int)(regions)->nr_events; event++)
+
+static const char *value_name(const struct vpmc_regions *regions, int event,
 			      char buffer[VPMC_NAME_SIZE])
 {
 	uint64_t select;
 
-	return i ? vpmc_regions_event(regions, i - 1, buffer, &select) :
-		   "run time/ticks";
+	return event == VPMC_RUN_TIME ? "run time/ticks" :
+	       vpmc_regions_event(regions, event, buffer, &select);
 }
 
 static int widest(const struct vpmc_regions *regions)
 {
 	char buffer[VPMC_NAME_SIZE];
 	size_t width = 0, length;
-	unsigned int i;
+	int event;
 
-	for (i = 0; i < regions->nr_values; i++) {
-		length = strlen(value_name(regions, i, buffer));
+	for_each_event(event, regions) {
+		length = strlen(value_name(regions, event, buffer));
 		width = length > width ? length : width;
 	}
 	return width;
@@ -49,7 +53,7 @@ static void write_region(struct writer *w, const struct region *region, int widt
 {
 	const struct vpmc_regions *regions = region->regions;
 	char buffer[VPMC_NAME_SIZE];
-	unsigned int i;
+	int event;
 
 	put(w, "%s: %llu calls", region->name,
 	    (unsigned long long)(region->stats[0].n + region->dirty));
@@ -60,10 +64,12 @@ static void write_region(struct writer *w, const struct region *region, int widt
 		put(w, ", %llu unfinished",
 		    (unsigned long long)region->unfinished);
 	put(w, "\n");
-	for (i = 0; i < regions->nr_values; i++) {
+	for_each_event(event, regions) {
+		unsigned int i = vpmc_regions_value(regions, event);
 		const struct vpmc_stats *stats = &region->stats[2 * i];
 
-		put(w, "  %-*s inclusive ", width, value_name(regions, i, buffer));
+		put(w, "  %-*s inclusive ", width,
+		    value_name(regions, event, buffer));
 		write_line(w, &stats[VPMC_INCLUSIVE]);
 		if (stats[VPMC_INCLUSIVE].sum != stats[VPMC_EXCLUSIVE].sum) {
 			put(w, "  %-*s exclusive ", width, "");
@@ -81,14 +87,17 @@ static void write_thread(struct writer *w, const struct vpmc_regions *regions)
 	int width = widest(regions);
 	const struct region *region;
 	char buffer[VPMC_NAME_SIZE];
-	unsigned int i;
+	int event;
 
 	put(w, "thread %u (%s): begin and end count", regions->tid, regions->comm);
-	for (i = 0; i < regions->nr_values; i++)
-		put(w, "%s %llu+%llu %s", i ? "," : "",
+	for_each_event(event, regions) {
+		unsigned int i = vpmc_regions_value(regions, event);
+
+		put(w, "%s %llu+%llu %s", event == VPMC_RUN_TIME ? "" : ",",
 		    (unsigned long long)regions->inside[i],
 		    (unsigned long long)(regions->around[i] - regions->inside[i]),
-		    value_name(regions, i, buffer));
+		    value_name(regions, event, buffer));
+	}
 	put(w, "; it is taken out\n  %-*s           %16s %14s %14s %16s %14s %12s\n",
 	    width, "", "sum", "min", "median", "mean", "max", "deviation");
 	for (region = regions->first; region; region = region->next)

@@ -38,16 +38,37 @@ FIXTURE(region) {
 FIXTURE_VARIANT(region) {
 	unsigned int flags;
 	bool forbidden;
+	const char *others;	/* the set that the thread has before */
 };
+
+/* As vpmc stat does it, for instance. Returns 0 or a negative error number. */
+static int program_before(const char *list, struct vpmc_error *error)
+{
+	struct vpmc_event *events;
+	unsigned int nr;
+	struct vpmc *v;
+	int err = vpmc_open(&v, 0, error) ?:
+		  vpmc_parse_events(list, &events, &nr, error);
+
+	if (err)
+		return err;
+	err = vpmc_program(v, events, nr, 0, error);
+	vpmc_free_events(events);
+	vpmc_close(v);
+	return err < 0 ? err : 0;
+}
 
 FIXTURE_VARIANT_ADD(region, plain) { .flags = 0 };
 FIXTURE_VARIANT_ADD(region, lfence) { .flags = VPMC_REGIONS_LFENCE };
 FIXTURE_VARIANT_ADD(region, twice) { .flags = VPMC_REGIONS_TWICE };
 FIXTURE_VARIANT_ADD(region, without_rdpmc) { .forbidden = true };
+FIXTURE_VARIANT_ADD(region, set_of_others) { .others = "cycles,branches,instructions" };
 
 FIXTURE_SETUP(region)
 {
 	write_file(RDPMC_FILE, variant->forbidden ? "0" : "1");
+	if (variant->others)
+		ASSERT_EQ(0, program_before(variant->others, &self->error));
 	ASSERT_EQ(0, vpmc_regions_open(&self->regions, EVENTS, variant->flags,
 				       &self->error)) {
 		TH_LOG("%s", self->error.text);

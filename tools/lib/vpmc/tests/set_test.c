@@ -373,6 +373,44 @@ TEST_F(set, ring)
 	EXPECT_EQ(VPMC_REASON_RING, error.reason);
 }
 
+static int share(FIXTURE_DATA(set) *self, const char *list)
+{
+	vpmc_free_events(self->events);
+	self->events = NULL;
+	return vpmc_parse_events(list, &self->events, &self->nr, &error) ?:
+	       vpmc_share(self->v, self->events, self->nr, &error);
+}
+
+/* Nobody else's set is replaced. */
+TEST_F(set, share)
+{
+	struct vpmc_read sums;
+	uint32_t counter;
+
+	ASSERT_EQ(2, share(self, "instructions,branches"));
+	EXPECT_EQ(1, self->events[1].element);
+	counter = self->events[1].counter;
+	work(TURNS);
+	ASSERT_EQ(2, share(self, "branches"));
+	EXPECT_EQ(1, self->events[0].element);
+	EXPECT_EQ(counter, self->events[0].counter);
+	ASSERT_EQ(0, vpmc_stop(self->v));
+	ASSERT_EQ(2, share(self, "branches,nosuch_event?,instructions"));
+	EXPECT_EQ(0, self->events[2].element);
+	EXPECT_EQ(-1, self->events[1].element);
+	work(TURNS);
+	ASSERT_EQ(0, vpmc_read_sums(self->v, 0, &sums));
+	EXPECT_EQ(1, sums.set_number);
+	EXPECT_EQ(VPMC_STATE_RUNNING, sums.state);
+	EXPECT_EQ(2, sums.sum[1] / TURNS);
+	ASSERT_EQ(-EEXIST, share(self, "instructions,branches:k"));
+	EXPECT_EQ(VPMC_WHY_EXISTS, error.reason);
+	EXPECT_NE(NULL, strstr(error.text, "branches:k: the thread is counted already"));
+	EXPECT_EQ(-EEXIST, share(self, counter == 2 ? "branches@3" : "branches@2"));
+	ASSERT_EQ(0, vpmc_read_sums(self->v, 0, &sums));
+	EXPECT_EQ(1, sums.set_number);
+}
+
 /* A family with two children that have ended and one that lives. */
 TEST_F(set, family)
 {

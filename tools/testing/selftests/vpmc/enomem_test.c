@@ -8,6 +8,7 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include <sys/mount.h>
+#include <sys/uio.h>
 
 #include "inherit.h"
 #include "ring.h"
@@ -253,6 +254,37 @@ TEST_F(enomem, reading)
 	}
 	EXPECT_EQ(length, result);
 	EXPECT_LE(4, self->failed);
+}
+
+/* As text, without waiting. */
+static long call_read_now(struct set *set)
+{
+	char text[PAGE];
+	struct iovec all = { text, sizeof(text) };
+	ssize_t n = preadv2(set->fd, &all, 1, 0, RWF_NOWAIT);
+
+	return n < 0 ? -errno : n;
+}
+
+/* Only allocations that do not wait for memory fail here: all those of such a read. */
+TEST_F(enomem, reading_now)
+{
+	struct set *set = &self->set;
+	long result;
+	int n;
+
+	ASSERT_EQ(0, set_open(set, inherited));
+	ASSERT_EQ(0, write_file(DEBUG "failslab/ignore-gfp-wait", "Y"));
+	for_each_without(n, call_read_now, set, result) {
+		EXPECT_EQ(-ENOMEM, result);
+		self->failed++;
+	}
+	EXPECT_EQ(call_read(set), result);
+	EXPECT_LE(3, self->failed);
+	for_each_without(n, call_read, set, result)
+		EXPECT_LT(0, result);
+	EXPECT_EQ(1, n);
+	EXPECT_EQ(0, wrong_after(set, CODE_COUNT(0, 0)));
 }
 
 static long call_map(struct set *set)

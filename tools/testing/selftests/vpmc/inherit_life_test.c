@@ -308,6 +308,34 @@ TEST_F(family, child_controls)
 	EXPECT_EQ(0, wrong_left(self->fd, LIVING | FINISHED, 0, 0));
 }
 
+static bool is_numbered(const struct set *set, uint64_t number)
+{
+	struct vpmc_read read;
+
+	return !vpmc_read(set->fd, &read) && read.set_number == number &&
+	       set->page->set_number == number;
+}
+
+/* The set that a child inherits is its first one, whichever one the parent has. */
+TEST_F(family, child_numbers_its_sets)
+{
+	struct set set;
+	pid_t pid;
+
+	pid = fork();
+	if (!pid) {
+		if (heir_open(&set) || !is_numbered(&set, 1))
+			_exit(1);
+		if (vpmc_ioctl(set.fd, VPMC_IOC_CONTROL, &set.control) ||
+		    !is_numbered(&set, 2))
+			_exit(2);
+		_exit(0);
+	}
+	EXPECT_EQ(0, child_status(pid));
+	/* root_open() has programmed it twice. */
+	EXPECT_TRUE(is_numbered(&self->set, 2));
+}
+
 /* A descendant collects nothing, and UNLINK hands over what it has. */
 TEST_F(family, child_unlinks)
 {

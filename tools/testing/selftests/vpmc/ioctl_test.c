@@ -371,6 +371,46 @@ TEST_F(ioctl, new_with_a_set)
 	EXPECT_EQ(VPMC_REASON_NONE, control.reason);
 }
 
+/* Returns the number of the thread's set, or -1 if READ and the page differ. */
+static int number_of(const struct set *set)
+{
+	struct vpmc_read read;
+
+	if (vpmc_read(set->fd, &read) || read.set_number != set->page->set_number)
+		return -1;
+	return read.set_number;
+}
+
+/* Each set that CONTROL programs is the next one. Nothing else changes the number. */
+TEST(set_number)
+{
+	static const struct choice one[] = { { EV_INSNS, VPMC_ANY }, {} };
+	struct vpmc_control wrong;
+	struct set set = { .fd = vpmc_open() };
+
+	ASSERT_LE(0, set.fd);
+	set.page = vpmc_map(set.fd);
+	ASSERT_NE(MAP_FAILED, set.page);
+	EXPECT_EQ(0, number_of(&set));
+	ASSERT_EQ(0, set_program(&set, one));
+	EXPECT_EQ(1, number_of(&set));
+	ASSERT_EQ(0, set_measure(&set, code_loop, 1000, 0));
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_CLEAR, 0));
+	control_init(&wrong, VPMC_CONTROL_NEW);
+	control_add(&wrong, EV_INSNS, VPMC_ANY);
+	EXPECT_EQ(-EEXIST, vpmc_ioctl(set.fd, VPMC_IOC_CONTROL, &wrong));
+	control_init(&wrong, 0);
+	control_add(&wrong, EV_INSNS, 99);
+	EXPECT_EQ(-EINVAL, vpmc_ioctl(set.fd, VPMC_IOC_CONTROL, &wrong));
+	EXPECT_EQ(1, number_of(&set));
+	/* The same events again are another set. */
+	ASSERT_EQ(0, set_program(&set, one));
+	EXPECT_EQ(2, number_of(&set));
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_UNLINK, 0));
+	EXPECT_EQ(2, number_of(&set));
+	set_close(&set);
+}
+
 /* Event 0 with a unit mask has a fixed counter alone, whatever comes first. */
 TEST(order_of_elements)
 {

@@ -12,7 +12,7 @@
 #define CODE_IOC_STOP		0xbf04
 #define CODE_IOC_READ		0xbf06
 #define CODE_IOC_RESUME		0xbf08
-#define CODE_READ_SIZE		352
+#define CODE_READ_SIZE		360
 #define CODE_STATE_RUNNING	2
 #define CODE_OVERFLOW_LOG	0x10000
 

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Opens and closes the regions of a thread.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "region.h"
+
+#define WHAT		"counting regions"
+#define LOG_SIZE	65536
+
+/* page of a thread whose page could not be mapped; its set does not run */
+static const struct vpmc_page no_page;
+
+static void free_regions(struct vpmc_regions *regions)
+{
+	struct region *region, *next;
+
+	for (region = regions->first; region; region = next) {
+		next = region->next;
+		vpmc_region_free(region);
+	}
+	vpmc_close(regions->v);
+	vpmc_free_events(regions->events);
+	pthread_mutex_destroy(&regions->lock);
+	free(regions->log);
+	free(regions);
+}
+
+/* Counts the events of @list. */
+static int share(struct vpmc_regions *regions, const char *list,
+		   struct vpmc_error *error)
+{
+	unsigned int nr, i;
+	int err = vpmc_parse_events(list, &regions->events, &nr, error);
+
+	if (err)
+		return err;
+	err = vpmc_share(regions->v, regions->events, nr, error);
+	if (err < 0)
+		return err;
+	for (i = 0; i < nr; i++)
+		if (!(regions->events[i].flags & VPMC_EVENT_LEFT_OUT))
+			regions->element[regions->nr_events++] =
+				regions->events[i].element;
+	return 0;
+}
+
+/* Without @list, uses the set that the thread has. */
+static int open_set(struct vpmc_regions *regions, const char *list,
+		    struct vpmc_error *error)
+{
+	int err = vpmc_open(&regions->v, list ? 0 : VPMC_OPEN_EXISTING, error);
+
+	if (err)
+		return err;
+	if (list) {
+		err = share(regions, list, error);
+		if (err)
+			return err;
+	}
+	err = vpmc_get_control(regions->v, &regions->control);
+	if (err)
+		return vpmc_error_system(error, err, WHAT);
+	regions->nr = regions->control.nr_counters;
+	if (!list)
+		for (; regions->nr_events < regions->nr; regions->nr_events++)
+			regions->element[regions->nr_events] = regions->nr_events;
+	return 0;
+}
+
+/* Initializes what begin and end need, and allocates the log. */
+static int prepare(struct vpmc_regions *regions)
+{
+	const struct vpmc *v = regions->v;
+	size_t reserve;
+
+	regions->nr_values = 1 + regions->nr;
+	regions->record_size = (WORD_VALUES + regions->nr_values) * sizeof(uint64_t);
+	regions->log = malloc(LOG_SIZE);
+	if (!regions->log)
+		return -ENOMEM;
+	/*
+	 * Reserve space for the last begin below the limit, and for the ends of
+	 * all open regions.
+	 */
+	reserve = (1 + VPMC_REGIONS_DEPTH) * regions->record_size;
+	regions->head = regions->done = regions->log;
+	regions->limit = (uint64_t *)((char *)regions->log + LOG_SIZE - reserve);
+	regions->top = &regions->stack[1];
+	regions->deepest = &regions->stack[1 + VPMC_REGIONS_DEPTH];
+	regions->page = v->page ? v->page : &no_page;
+	regions->running = v->reader ? v->running : NOT_RUNNING;
+	regions->owner = thread_pointer();
+	regions->tid = gettid();
+	regions->last = &regions->first;
+	prctl(PR_GET_NAME, regions->comm);
+	vpmc_get_info(&regions->info);
+	return 0;
+}
+
+static int measure(struct vpmc_regions *regions, struct vpmc_error *error)
+{
+	int err = vpmc_regions_measure(regions);
+
+	switch (err) {
+	case -ENODATA:
+		return vpmc_error_set(error, err, VPMC_WHY_SYSTEM, WHAT,
+				      "the thread has no set that runs",
+				      "name events, or start the set before");
+	case -EAGAIN:
+		return vpmc_error_set(error, err, VPMC_WHY_SYSTEM, WHAT,
+				      "no empty region was left undisturbed",
+				      "try again on a less busy machine");
+	}
+	return err ? vpmc_error_system(error, err, WHAT) : 0;
+}
+
+static int check_open(unsigned int flags, struct vpmc_error *error)
+{
+	if (flags && flags != VPMC_REGIONS_LFENCE && flags != VPMC_REGIONS_TWICE)
+		return vpmc_error_set(error, -EINVAL, VPMC_WHY_SYSTEM, WHAT,
+				      "unknown flags",
+				      "use one of VPMC_REGIONS_LFENCE and VPMC_REGIONS_TWICE, or none");
+	if (vpmc_regions_of_thread())
+		return vpmc_error_set(error, -EEXIST, VPMC_WHY_SYSTEM, WHAT,
+				      "this thread has its regions open",
+				      "use those, or close them before");
+	return 0;
+}
+
+EXPORT int vpmc_regions_open(struct vpmc_regions **out, const char *list,
+			     unsigned int flags, struct vpmc_error *error)
+{
+	struct vpmc_regions *regions;
+	int err;
+
+	*out = NULL;
+	vpmc_error_none(error);
+	err = check_open(flags, error);
+	if (err)
+		return err;
+	regions = calloc(1, sizeof(*regions));
+	if (!regions)
+		return vpmc_error_system(error, -ENOMEM, WHAT);
+	pthread_mutex_init(&regions->lock, NULL);
+	regions->flags = flags;
+	err = open_set(regions, list, error);
+	if (!err) {
+		err = prepare(regions);
+		if (err)
+			vpmc_error_system(error, err, WHAT);
+	}
+	if (!err)
+		err = measure(regions, error);
+	if (err) {
+		free_regions(regions);
+		return err;
+	}
+	vpmc_regions_add(regions);
+	*out = regions;
+	return 0;
+}
+
+EXPORT int vpmc_regions_close(struct vpmc_regions *regions)
+{
+	bool ended, open;
+
+	if (!regions)
+		return 0;
+	ended = regions->tid != (uint32_t)gettid();
+	if (ended && !access("/proc/self/task", F_OK)) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "/proc/self/task/%u", regions->tid);
+		if (!access(path, F_OK))
+			return -EPERM;
+	}
+	vpmc_samples_settle(regions);
+	open = regions->depth;
+	if (!secure_getenv("VPMC_REPORT")) {
+		vpmc_regions_remove(regions);
+		free_regions(regions);
+	} else {
+		vpmc_regions_lock();
+		vpmc_close(regions->v);
+		regions->v = NULL;
+		regions->owner = NULL;
+		vpmc_regions_unlock();
+	}
+	return open ? -EBUSY : 0;
+}
