@@ -11,6 +11,7 @@
 
 #include "commands.h"
 #include "fail.h"
+#include "member.h"
 #include "options.h"
 #include "output.h"
 #include "table.h"
@@ -131,12 +132,12 @@ static void print_json(const struct way *way, unsigned int nr)
 	for (i = 0; i < nr; i++) {
 		struct json_object *one = json_object_new_object();
 
-		json_object_object_add(one, "way", json_object_new_string(way[i].name));
+		json_object_object_add(one, "way", json_text(way[i].name));
 		json_object_object_add(one, "counters",
 				       json_object_new_uint64(way[i].counters));
 		if (way[i].left_out) {
 			json_object_object_add(one, "left_out",
-				json_object_new_string(way[i].left_out));
+				json_text(way[i].left_out));
 		} else {
 			json_object_object_add(one, "dirty",
 				json_object_new_uint64(way[i].dirty));
@@ -148,7 +149,7 @@ static void print_json(const struct way *way, unsigned int nr)
 		json_object_array_add(ways, one);
 	}
 	json_object_object_add(object, "version", json_object_new_uint64(1));
-	json_object_object_add(object, "kind", json_object_new_string("bench"));
+	json_object_object_add(object, "kind", json_text("bench"));
 	json_object_object_add(object, "ways", ways);
 	puts(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN));
 	json_object_put(object);

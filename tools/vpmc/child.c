@@ -10,13 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "child.h"
 #include "fail.h"
+#include "limits.h"
+#include "signals.h"
 
 /*
  * Result of the child's vpmc_program(), in memory that parent and child share.
@@ -30,57 +31,6 @@ struct answer {
 	 */
 	struct vpmc_event event[];
 };
-
-static sigset_t before;		/* the signal mask that COMMAND gets */
-static int signals = -1;
-static bool ending;
-
-void signals_begin(void)
-{
-	sigset_t ours;
-
-	sigemptyset(&ours);
-	sigaddset(&ours, SIGCHLD);
-	sigaddset(&ours, SIGINT);
-	sigaddset(&ours, SIGTERM);
-	sigaddset(&ours, SIGHUP);
-	/*
-	 * If a parent has left SIGCHLD ignored, waitpid() would return no
-	 * status.
-	 */
-	signal(SIGCHLD, SIG_DFL);
-	sigprocmask(SIG_BLOCK, &ours, &before);
-	signals = signalfd(-1, &ours, SFD_CLOEXEC);
-	if (signals < 0)
-		fail(STATUS_OURS, "signals: %s; close other files", strerror(errno));
-}
-
-int signal_fd(void)
-{
-	return signals;
-}
-
-bool signal_take(pid_t child)
-{
-	struct signalfd_siginfo info;
-
-	if (read(signals, &info, sizeof(info)) != sizeof(info) ||
-	    info.ssi_signo == SIGCHLD)
-		return false;
-	ending = true;
-	/*
-	 * The terminal sends its signals to the whole foreground group, child
-	 * included.
-	 */
-	if (child && info.ssi_code != SI_KERNEL)
-		kill(child, info.ssi_signo);
-	return true;
-}
-
-bool interrupted(void)
-{
-	return ending;
-}
 
 static void send_descriptor(int channel, int fd)
 {
@@ -182,7 +132,8 @@ static void be_child(int channel, char **command, struct group *group,
 	}
 	if (read(channel, &byte, 1) != 1)
 		_exit(STATUS_OURS);	/* the parent has given up */
-	sigprocmask(SIG_SETMASK, &before, NULL);
+	signals_as_before();
+	limits_as_before();
 	execvp(command[0], command);
 	error = errno;
 	(void)!send(channel, &error, sizeof(error), MSG_NOSIGNAL);

@@ -1,31 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Starts COMMAND as a child, waits for it, and forwards signals to it.
+ * Starts COMMAND as a child.
  *
  * Copyright (C) 2026 vpmc developers
  */
 #ifndef CHILD_H
 #define CHILD_H
 
-#include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
 #include <vpmc.h>
 
 #include "plan.h"
+#include "signals.h"
 
 struct child {
 	pid_t pid;
 	int channel;		/* socket to the child, until the child has become COMMAND */
 	struct vpmc *v;		/* counters of the child, or NULL */
 };
-
-/*
- * Blocks SIGCHLD and the signals that end a measurement. signal_fd() returns a
- * descriptor from which they are read.
- */
-void signals_begin(void);
-int signal_fd(void);
 
 /*
  * Programs a set of this thread, which the next child and its descendants inherit:
@@ -46,18 +39,5 @@ void child_start(struct child *child, char **command, struct group *group,
 
 /* Lets the child become COMMAND. Fails with COMMAND's status if it cannot. */
 void child_exec(struct child *child, char **command);
-
-/*
- * Takes one pending signal. Forwards it to the child, if there is one, unless
- * the terminal has sent the signal to the child as well. Returns true if the
- * signal ends the measurement.
- */
-bool signal_take(pid_t child);
-
-/*
- * Returns true after a signal that ends measurements. No further run begins
- * then.
- */
-bool interrupted(void);
 
 #endif /* CHILD_H */

@@ -56,6 +56,7 @@ static void wait_for(struct counted *counted, const struct stat_options *options
 		if (fds[1].revents)
 			fds[1].fd = -1;
 	}
+	signals_ended(run->status);
 	run->has_status = true;
 }
 

@@ -93,7 +93,7 @@ int cpus_stat(const struct stat_options *options)
 
 	plan_make(&plan, options);
 	result.group = &plan.groups[0];
-	file = output_open(options->output);
+	file = output_open(options->output, 0);
 	signals_begin();
 	cpus = cpus_open(&plan, options->revoke);
 	if (options->command)

@@ -17,6 +17,7 @@
 #include "commands.h"
 #include "departures.h"
 #include "fail.h"
+#include "member.h"
 #include "options.h"
 #include "output.h"
 #include "portable.h"
@@ -47,7 +48,7 @@ static void print_json(const struct reading *reading)
 		struct json_object *event = json_object_new_object();
 
 		json_object_object_add(event, "event",
-			json_object_new_string(select_text(select, text)));
+			json_text(select_text(select, text)));
 		json_object_object_add(event, "select",
 				       json_object_new_uint64(select));
 		json_object_object_add(event, "value",
@@ -56,7 +57,7 @@ static void print_json(const struct reading *reading)
 	}
 	json_object_object_add(object, "version", json_object_new_uint64(1));
 	json_object_object_add(object, "state",
-		json_object_new_string(vpmc_state_text(reading->sums.state)));
+		json_text(vpmc_state_text(reading->sums.state)));
 	json_object_object_add(object, "events", events);
 	json_object_object_add(object, "run_time_ns",
 			       json_object_new_uint64(reading->sums.ns));

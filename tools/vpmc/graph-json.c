@@ -31,9 +31,9 @@ static void print_head(FILE *file, const struct graph *graph)
 	char **word;
 
 	for (word = graph->command; *word; word++)
-		json_object_array_add(command, json_object_new_string(*word));
+		json_object_array_add(command, json_text(*word));
 	for (i = 0; i < graph->nr_values; i++)
-		json_object_array_add(events, json_object_new_string(graph->event[i]));
+		json_object_array_add(events, json_text(graph->event[i]));
 	fprintf(file, "{\"version\":%d,\"kind\":\"graph\"", FORMAT_VERSION);
 	print_member(file, "command", command);
 	if (WIFSIGNALED(graph->status))

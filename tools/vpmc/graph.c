@@ -32,6 +32,8 @@ struct graph_options {
 	const char *base;
 };
 
+static const char usual_base[] = "vpmc-graph";
+
 static char *directory;	/* directory of the threads' files, removed at exit */
 
 static void remove_directory(void)
@@ -137,24 +139,23 @@ static void note_losses(const struct graph *graph)
 		     nameless, module);
 }
 
+/* Nobody has named the usual files, so links of these names are not followed. */
 static void write_one(const char *base, const char *suffix,
 		      const struct graph *graph,
 		      void (*print)(FILE *file, const struct graph *graph))
 {
 	char *name = get_text("%s.%s", base, suffix);
-	FILE *file = output_open(name);
+	FILE *file = output_open(name, base == usual_base ? OUTFILE_NO_LINK : 0);
 
 	print(file, graph);
 	output_close(file);
 	free(name);
 }
 
-/* Draws the graph with dot, if dot is installed. */
-static bool draw(const char *base)
+/* Runs dot, which writes to @picture. Returns its status as waitpid() does, or -1. */
+static int run_dot(const char *from, const struct outfile *picture)
 {
-	char *from = get_text("%s.dot", base), *to = get_text("%s.svg", base);
-	char *new = get_text("%s.svg.vpmc-%d", base, getpid());
-	int status = 0;
+	int status;
 	pid_t pid = fork();
 
 	if (!pid) {
@@ -163,19 +164,31 @@ static bool draw(const char *base)
 		sigemptyset(&none);
 		sigprocmask(SIG_SETMASK, &none, NULL);
 		unsetenv("LD_PRELOAD");
-		execlp("dot", "dot", "-Tsvg", "-o", new, from, NULL);
+		if (dup2(picture->fd, STDOUT_FILENO) == STDOUT_FILENO)
+			execlp("dot", "dot", "-Tsvg", from, NULL);
 		_exit(STATUS_NOT_FOUND);
 	}
-	if (pid < 0 || waitpid(pid, &status, 0) < 0)
-		status = -1;
-	if (!status && !rename(new, to))
-		return true;
-	unlink(new);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == STATUS_NOT_FOUND)
-		note("%s: is not drawn: dot is not installed; install graphviz, and run dot -Tsvg %s", to, from);
+	return pid < 0 || waitpid(pid, &status, 0) < 0 ? -1 : status;
+}
+
+/* Draws the graph with dot, if dot is installed. */
+static void draw(const char *base)
+{
+	char *from = get_text("%s.dot", base), *to = get_text("%s.svg", base);
+	struct outfile picture;
+	int status;
+
+	output_file(&picture, to, OUTFILE_REPLACE |
+		    (base == usual_base ? OUTFILE_NO_LINK : 0));
+	status = run_dot(from, &picture);
+	if (status)
+		vpmc_outfile_drop(&picture);
 	else
+		status = vpmc_outfile_close(&picture) ? -1 : 0;
+	if (status && WIFEXITED(status) && WEXITSTATUS(status) == STATUS_NOT_FOUND)
+		note("%s: is not drawn: dot is not installed; install graphviz, and run dot -Tsvg %s", to, from);
+	else if (status)
 		note("%s: is not drawn: dot has failed; run dot -Tsvg %s", to, from);
-	return false;
 }
 
 static void set_events(struct graph *graph, const struct group *group,
@@ -253,7 +266,7 @@ int graph_main(int argc, char **argv)
 	};
 	struct graph_options options = {
 		.stat = { .repeat = 1, .inherit = true },
-		.base = "vpmc-graph",
+		.base = usual_base,
 	};
 	struct graph graph = {};
 	FILE *file;
@@ -268,7 +281,7 @@ int graph_main(int argc, char **argv)
 	 * Print the table first: a full disk can end the program at the files
 	 * below.
 	 */
-	file = output_open(NULL);
+	file = output_open(NULL, 0);
 	graph_print_text(file, &graph);
 	output_close(file);
 	write_one(options.base, "json", &graph, graph_print_json);

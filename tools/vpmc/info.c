@@ -16,6 +16,7 @@
 
 #include "commands.h"
 #include "fail.h"
+#include "member.h"
 #include "options.h"
 #include "output.h"
 #include "setting.h"
@@ -204,7 +205,7 @@ static void add_text(struct json_object *object, const char *key,
 		     const char *text)
 {
 	json_object_object_add(object, key,
-			       text ? json_object_new_string(text) : NULL);
+			       text ? json_text(text) : NULL);
 }
 
 /* "own": { "programmable_mask": 0, "fixed_mask": 0 }, and so on */
@@ -233,7 +234,7 @@ static void add_pmu(struct json_object *object, const struct vpmc_info *info)
 	for (i = 0; i < sizeof(features) / sizeof(features[0]); i++)
 		if (info->features & 1U << i)
 			json_object_array_add(list,
-					      json_object_new_string(features[i]));
+					      json_text(features[i]));
 	add_text(object, "name", info->name);
 	add_text(object, "kind", info->kind <= VPMC_KIND_AMD ?
 				 kinds[info->kind] : "unknown");

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "member.h"
 #include "result.h"
 
 #define FORMAT_VERSION	1
@@ -36,7 +37,7 @@ static struct json_object *real(double value)
 
 static struct json_object *string(const char *text)
 {
-	return json_object_new_string(text);
+	return json_text(text);
 }
 
 static struct json_object *values_of(const struct result *result,
@@ -214,6 +215,10 @@ void print_json(FILE *file, const struct result *result)
 		add(object, key, number(result_fact(result, fact).mean));
 	}
 	remarks_numbers(&remarks, add_number, object);
+	if (remarks.signal) {
+		add(object, "runs_wanted", number(remarks.wanted));
+		add(object, "interrupted_by", number(remarks.signal));
+	}
 	add(object, "revoked", json_object_new_boolean(remarks.revoked));
 	add(object, "detached", json_object_new_boolean(remarks.detached));
 	if (result->plan->note)

@@ -6,10 +6,13 @@
  */
 #include <argp.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "commands.h"
 #include "fail.h"
+#include "limits.h"
 #include "options.h"
 
 static const struct {
@@ -58,6 +61,22 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
+/*
+ * If a standard descriptor is closed, a file that is opened later would get its number, and
+ * what is written there would go into that file. The one that fills the place cannot be
+ * used, and COMMAND does not get it.
+ */
+static void fill_standard_descriptors(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_PATH | O_CLOEXEC);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -77,6 +96,8 @@ int main(int argc, char **argv)
 	};
 	int first = argc;
 
+	fill_standard_descriptors();
+	limits_raise();
 	if (!strcmp(program_invocation_short_name, "perfex"))
 		return perfex_main(argc, argv);
 	options_parse("vpmc", &argp, argc, argv, &first);

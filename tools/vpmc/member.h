@@ -10,11 +10,27 @@
 #include <json-c/json.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+#include "fail.h"
+#include "utf8.h"
 
 static inline void member(struct json_object *object, const char *key,
 			  struct json_object *value)
 {
 	json_object_object_add(object, key, value);
+}
+
+/* JSON is UTF-8. Arguments, names of threads and symbols may be anything. */
+static inline struct json_object *json_text(const char *text)
+{
+	char *utf8 = vpmc_utf8(text);
+	struct json_object *object = utf8 ? json_object_new_string(utf8) : NULL;
+
+	if (!object)
+		fail(STATUS_OURS, "memory: there is none; end other programs, or count less");
+	free(utf8);
+	return object;
 }
 
 static inline void member_number(struct json_object *object, const char *key,
@@ -26,7 +42,7 @@ static inline void member_number(struct json_object *object, const char *key,
 static inline void member_text(struct json_object *object, const char *key,
 			       const char *text)
 {
-	member(object, key, json_object_new_string(text));
+	member(object, key, json_text(text));
 }
 
 static inline struct json_object *number_array(const uint64_t *value,

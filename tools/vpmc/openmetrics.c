@@ -284,7 +284,7 @@ void openmetrics_begin(const struct result *result)
 	read_file(result->options);
 	counted = result;
 	next = now() + result->options->interval_ms * 1000000ULL;
-	file = output_open(result->options->output);
+	file = output_open(result->options->output, OUTFILE_REPLACE);
 	print_openmetrics(file, result);
 	output_close(file);
 }
@@ -298,14 +298,41 @@ int openmetrics_wait(const struct stat_options *options)
 	return time >= next ? 0 : (next - time) / 1000000 + 1;
 }
 
+/* Writes the file, or returns why that is not possible. */
+static int write_now(const struct result *result)
+{
+	struct outfile out;
+	char *text = NULL;
+	size_t length;
+	FILE *file;
+	int err = vpmc_outfile_open(&out, result->options->output, OUTFILE_REPLACE);
+
+	if (err)
+		return err;
+	file = open_memstream(&text, &length);
+	if (file)
+		print_openmetrics(file, result);
+	if (file && !fclose(file))
+		err = vpmc_outfile_write(&out, text, length);
+	else
+		err = -ENOMEM;
+	vpmc_outfile_drop(&out);
+	free(text);
+	return err;
+}
+
+/* COMMAND is not disturbed by an error here. The next interval brings another try. */
 void openmetrics_write(const struct run *run)
 {
+	static bool told;
 	struct run copy = *run;
 	struct result result = { .options = counted->options, .plan = counted->plan,
 				 .run = &copy, .nr = 1 };
-	FILE *file = output_open(counted->options->output);
+	int err = write_now(&result);
 
-	print_openmetrics(file, &result);
-	output_close(file);
+	if (err && !told)
+		note("%s: cannot be written: %s; it is tried again at each interval",
+		     counted->options->output, strerror(-err));
+	told = err;
 	next += counted->options->interval_ms * 1000000ULL;
 }

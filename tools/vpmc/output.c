@@ -5,20 +5,17 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "fail.h"
 #include "output.h"
 
 static const char *wanted;	/* argument of -o */
-static char *beside;		/* temporary file, until it is renamed to the wanted name */
-static int fd;
+static struct outfile out = { .fd = -1 };
 static char *text;		/* text to be written */
 static size_t length;
 
@@ -46,6 +43,10 @@ static const char *remedy(int error)
 		return "keep its reader running, or name a file by -o";
 	case EISDIR:
 		return "name a file by -o, not a directory";
+	case ELOOP:
+		return "a link is followed only if -o names it";
+	case EBADF:
+		return "open that descriptor, or name a file by -o";
 	default:
 		return "name another file by -o";
 	}
@@ -58,64 +59,35 @@ static void cannot(const char *verb, int error)
 	     strerror(error), remedy(error));
 }
 
-static void remove_beside(void)
+static void drop(void)
 {
-	if (beside)
-		unlink(beside);
+	vpmc_outfile_drop(&out);
 }
 
-/*
- * Creates a temporary file in the directory of @name, with the mode of open().
- */
-static int open_beside(const char *name)
+void output_file(struct outfile *file, const char *name, unsigned int flags)
 {
-	static bool registered;
-	const char *slash = strrchr(name, '/');
-	int directory = slash ? slash - name + 1 : 0;
-	mode_t mask = umask(0);
-	int new;
-
-	umask(mask);
-	beside = get_text("%.*s.vpmc-XXXXXX", directory, name);
-	new = mkostemp(beside, O_CLOEXEC);
-	if (new < 0) {
-		int error = errno;
-
-		free(beside);
-		beside = NULL;
-		errno = error;
-		return -1;
-	}
-	if (!registered)
-		atexit(remove_beside);
-	registered = true;
-	if (fchmod(new, 0666 & ~mask))
-		cannot("create", errno);
-	return new;
-}
-
-FILE *output_open(const char *name)
-{
-	struct stat there;
-	FILE *file;
+	int err;
 
 	wanted = name;
-	if (!name) {
-		fd = STDERR_FILENO;
-	} else if (!strcmp(name, "-")) {
-		fd = STDOUT_FILENO;
-	} else if (!*name) {
+	if (!*name)
 		fail(STATUS_OURS, "-o: the file's name is empty; name a file");
-	} else {
-		if (stat(name, &there))
-			there.st_mode = S_IFREG;
-		if (S_ISDIR(there.st_mode))
-			cannot("write", EISDIR);
-		fd = S_ISREG(there.st_mode) ? open_beside(name) :
-					      open(name, O_WRONLY | O_CLOEXEC);
-		if (fd < 0)
-			cannot("create", errno);
-	}
+	if (!strcmp(name, "-"))
+		name = "/dev/stdout";
+	err = vpmc_outfile_open(file, name, flags);
+	if (err)
+		cannot(err == -EBADF || err == -EISDIR ? "write" : "create", -err);
+}
+
+FILE *output_open(const char *name, unsigned int flags)
+{
+	static bool registered;
+	FILE *file;
+
+	if (!registered)
+		atexit(drop);
+	registered = true;
+	output_file(&out, name ? name : "/dev/stderr", flags);
+	wanted = name;
 	file = open_memstream(&text, &length);
 	if (!file)
 		cannot("create", errno);
@@ -124,33 +96,21 @@ FILE *output_open(const char *name)
 
 void output_close(FILE *file)
 {
-	size_t done = 0;
-	ssize_t n;
+	int err;
 
 	if (fclose(file))
 		cannot("write", errno);
 	/* A closed pipe is reported as an error, like a full disk. */
 	signal(SIGPIPE, SIG_IGN);
-	while (done < length) {
-		n = write(fd, text + done, length - done);
-		if (n < 0 && errno != EINTR)
-			cannot("write", errno);
-		done += n > 0 ? n : 0;
-	}
+	err = vpmc_outfile_write(&out, text, length);
+	if (err)
+		cannot("write", -err);
 	free(text);
-	if (fd > STDERR_FILENO && close(fd))
-		cannot("write", errno);
-	if (!beside)
-		return;
-	if (rename(beside, wanted))
-		cannot("rename", errno);
-	free(beside);
-	beside = NULL;
 }
 
 bool output_is_terminal(void)
 {
-	return isatty(fd);
+	return isatty(out.fd);
 }
 
 void output_finish(void)

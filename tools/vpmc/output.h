@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Writes a result to standard error, standard output or a file. A file gets its
- * name when it is complete.
+ * Writes a result to standard error, standard output or a file.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -11,17 +10,18 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/*
- * Opens the output that -o names: NULL is standard error, "-" is standard
- * output. output_close() replaces an existing regular file. Devices and pipes
- * are written directly. Fails at once if the output cannot be opened.
- */
-FILE *output_open(const char *name);
+#include "outfile.h"
+
+/* Opens @file as vpmc_outfile_open() does, or fails. "-" is standard output. */
+void output_file(struct outfile *file, const char *name, unsigned int flags);
 
 /*
- * Writes everything and renames the file, or fails. Before this call the output
- * is only in memory.
+ * Opens the output that -o names, likewise. NULL is standard error. The text is in
+ * memory until output_close().
  */
+FILE *output_open(const char *name, unsigned int flags);
+
+/* Makes the text the output's content, or fails. */
 void output_close(FILE *file);
 
 bool output_is_terminal(void);

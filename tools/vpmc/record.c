@@ -7,12 +7,10 @@
  */
 #include <argp.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +19,7 @@
 #include "fail.h"
 #include "member.h"
 #include "options.h"
+#include "output.h"
 #include "plan.h"
 #include "record-file.h"
 #include "run.h"
@@ -28,6 +27,7 @@
 #define MOST_RECORDS	4096	/* samples in the kernel's buffer of each CPU */
 #define LEAST_RECORDS	16
 #define ROOM		(1 << 18)
+#define USUAL_FILE	"vpmc.record"
 #define PATIENCE	200	/* most milliseconds until samples are written to the file */
 
 struct record_options {
@@ -39,7 +39,7 @@ struct record_options {
 /* output file */
 struct target_file {
 	const char *name;
-	int fd;			/* -1 after an error */
+	struct outfile out;	/* its fd is -1 after an error */
 	off_t whole;		/* size up to the last whole record */
 	uint64_t lost;		/* lost samples, as recorded in the file */
 	bool failed;
@@ -52,9 +52,8 @@ static void give_up(struct target_file *file, int error)
 {
 	note("%s: cannot write it: %s; free some space: what was sampled before is kept",
 	     file->name, strerror(error));
-	(void)!ftruncate(file->fd, file->whole);
-	close(file->fd);
-	file->fd = -1;
+	(void)!ftruncate(file->out.fd, file->whole);
+	vpmc_outfile_close(&file->out);
 	file->failed = true;
 }
 
@@ -64,8 +63,8 @@ static void put(struct target_file *file, const void *data, size_t size)
 	size_t left = size;
 	ssize_t n;
 
-	while (left && file->fd >= 0) {
-		n = write(file->fd, at, left);
+	while (left && file->out.fd >= 0) {
+		n = write(file->out.fd, at, left);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0) {
@@ -88,10 +87,10 @@ static struct json_object *describe(const struct record_options *options,
 	char **word;
 
 	for (word = options->stat.command; *word; word++)
-		json_object_array_add(command, json_object_new_string(*word));
+		json_object_array_add(command, json_text(*word));
 	for (i = 0; i < group->nr; i++)
 		if (!left_out(&group->events[i]))
-			json_object_array_add(events, json_object_new_string(
+			json_object_array_add(events, json_text(
 						group->events[i].text));
 	member(object, "command", command);
 	member(object, "events", events);
@@ -118,29 +117,22 @@ static void put_head(struct target_file *file, const struct record_options *opti
 	json_object_put(object);
 }
 
-static const char *untouched;	/* name of the output file until COMMAND begins */
+static struct outfile *untouched;	/* the output file until COMMAND begins */
 
-/* Removes the file if it is empty. An existing file keeps its content. */
-static void remove_untouched(void)
+/* A file that was there keeps its content. */
+static void drop_untouched(void)
 {
-	struct stat status;
-
-	if (untouched && !stat(untouched, &status) && S_ISREG(status.st_mode) &&
-	    !status.st_size)
-		unlink(untouched);
+	if (untouched)
+		vpmc_outfile_drop(untouched);
 }
 
+/* Nobody has named the usual file, so a link of that name is not followed. */
 static void file_open(struct target_file *file, const char *name)
 {
-	*file = (struct target_file){ .name = name };
-	if (!*name)
-		fail(STATUS_OURS, "-o: the file's name is empty; name a file");
-	file->fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-	if (file->fd < 0)
-		fail(STATUS_OURS, "%s: cannot create it: %s; name another file by -o",
-		     name, strerror(errno));
-	untouched = name;
-	atexit(remove_untouched);
+	*file = (struct target_file){ .name = name ? name : USUAL_FILE };
+	output_file(&file->out, file->name, name ? 0 : OUTFILE_NO_LINK);
+	untouched = &file->out;
+	atexit(drop_untouched);
 }
 
 /*
@@ -148,12 +140,11 @@ static void file_open(struct target_file *file, const char *name)
  */
 static void file_begin(struct target_file *file)
 {
-	struct stat status;
+	int err = vpmc_outfile_empty(&file->out);
 
 	untouched = NULL;
-	if (!fstat(file->fd, &status) && S_ISREG(status.st_mode) &&
-	    ftruncate(file->fd, 0))
-		give_up(file, errno);
+	if (err)
+		give_up(file, -err);
 }
 
 /* Programs the set again, with sample buffers. */
@@ -264,10 +255,10 @@ static int record(const struct record_options *options, struct group *group)
 			     VPMC_CONTROL_INHERIT_THREADS |
 			     VPMC_CONTROL_INHERIT_PROCESSES;
 	unsigned int i, nr = 0;
-	struct target_file file;
+	static struct target_file file;
 	struct child child;
+	int status, error;
 	struct vpmc *v;
-	int status;
 
 	for (i = 0; i < group->nr; i++)
 		nr += !left_out(&group->events[i]);
@@ -284,11 +275,12 @@ static int record(const struct record_options *options, struct group *group)
 	put_end(&file, v, nr, status);
 	vpmc_unlink(v);
 	vpmc_close(v);
-	if (file.fd >= 0 && close(file.fd))
-		fail(STATUS_OURS, "%s: cannot write it: %s; free some space",
-		     file.name, strerror(errno));
 	if (file.failed)
 		return STATUS_OURS;
+	error = vpmc_outfile_close(&file.out);
+	if (error)
+		fail(STATUS_OURS, "%s: cannot write it: %s; free some space",
+		     file.name, strerror(-error));
 	return WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) :
 				     WEXITSTATUS(status);
 }
@@ -332,7 +324,7 @@ int record_main(int argc, char **argv)
 	};
 	struct record_options options = {
 		.stat = { .repeat = 1, .inherit = true },
-		.period = 1000000, .output = "vpmc.record",
+		.period = 1000000,
 	};
 	struct plan plan;
 

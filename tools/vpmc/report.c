@@ -65,7 +65,7 @@ static void report_ranks(const struct report_options *options)
 	if (options->html)
 		fail(STATUS_OURS, "--html: is for what vpmc graph has written; leave it out for a directory of ranks");
 	merge_read(&merge, options->file);
-	file = output_open(options->output);
+	file = output_open(options->output, 0);
 	if (options->json)
 		merge_print_json(file, &merge);
 	else
@@ -83,7 +83,7 @@ static void report_graph(const struct report_options *options)
 	if (options->folded)
 		fail(STATUS_OURS, "--folded: is for samples; vpmc graph has written BASE.folded");
 	page = page_read(options->file);
-	file = output_open(options->output);
+	file = output_open(options->output, 0);
 	if (options->html)
 		page_print_html(file, page);
 	else
@@ -99,7 +99,7 @@ static void report_samples(const struct report_options *options)
 	if (options->json + options->html + options->folded > 1)
 		fail(STATUS_OURS, "-j, --html and --folded: one format is possible at a time; leave out the others");
 	samples_read(&samples, options->file);
-	file = output_open(options->output);
+	file = output_open(options->output, 0);
 	if (options->json) {
 		print_object(file, samples_object(&samples));
 		putc('\n', file);

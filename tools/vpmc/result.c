@@ -10,6 +10,7 @@
 
 #include "fail.h"
 #include "result.h"
+#include "signals.h"
 
 const char *const fact_name[NR_FACTS] = {
 	[FACT_RUN_TIME] = "run-time",
@@ -99,8 +100,13 @@ struct value result_fact(const struct result *result, enum fact fact)
 
 struct remarks result_remarks(const struct result *result)
 {
-	struct remarks remarks = {};
+	struct remarks remarks = {
+		.wanted = result->options->repeat * result->plan->nr,
+	};
 	unsigned int i, way;
+
+	if (result->nr < remarks.wanted)
+		remarks.signal = interrupted();
 
 	for (i = 0; i < result->nr; i++) {
 		const struct run *run = &result->run[i];

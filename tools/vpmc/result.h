@@ -71,6 +71,8 @@ struct remarks {
 	uint64_t living;
 	struct departures left;
 	uint64_t replaced;
+	unsigned int wanted;	/* number of runs that were to be made */
+	int signal;		/* what ended them before, or 0 */
 	bool revoked;
 	bool detached;
 	bool has_status;

@@ -363,7 +363,7 @@ struct json_object *samples_object(const struct samples *samples)
 	struct json_object *object = json_object_new_object();
 	struct json_object *values = json_object_new_array();
 
-	json_object_array_add(values, json_object_new_string(event_of(samples, 0)));
+	json_object_array_add(values, json_text(event_of(samples, 0)));
 	member_number(object, "version", FORMAT_VERSION);
 	member_text(object, "kind", "samples");
 	member(object, "command", json_object_get(

@@ -211,6 +211,8 @@ static int exit_status(const struct result *result)
 
 	if (WIFSIGNALED(remarks.status))
 		return STATUS_SIGNAL + WTERMSIG(remarks.status);
+	if (!remarks.status && remarks.signal)
+		return STATUS_SIGNAL + remarks.signal;
 	return WEXITSTATUS(remarks.status);
 }
 
@@ -247,11 +249,12 @@ int stat_main(int argc, char **argv)
 	if (options.openmetrics)
 		openmetrics_begin(&result);
 	else
-		file = output_open(options.output);
+		file = output_open(options.output,
+				   options.rank.is_set ? OUTFILE_REPLACE : 0);
 	signals_begin();
 	measure(&result);
 	if (options.openmetrics)
-		file = output_open(options.output);
+		file = output_open(options.output, OUTFILE_REPLACE);
 	if (options.openmetrics)
 		print_openmetrics(file, &result);
 	else if (options.json)

@@ -273,6 +273,7 @@ static void wait_for(struct target *target, struct child *child,
 	for (;;) {
 		if (child->pid &&
 		    waitpid(child->pid, &run->status, WNOHANG) != 0) {
+			signals_ended(run->status);
 			run->has_status = true;
 			break;
 		}

@@ -218,6 +218,10 @@ static void print_remarks(FILE *file, const struct result *result)
 			result->plan->nr, result->nr);
 	if (result->plan->note)
 		fprintf(file, "Note: %s.\n", result->plan->note);
+	if (remarks.signal)
+		fprintf(file, "Of %u runs, %u were made: signal %d (%s) came.\n",
+			remarks.wanted, result->nr, remarks.signal,
+			strsignal(remarks.signal));
 	if (remarks.has_status)
 		print_status(file, remarks.status);
 	if (remarks.living)

@@ -5,14 +5,13 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "mpi-count.h"
+#include "outfile.h"
 #include "write.h"
 
 #define CALL(name, parameters, arguments)	"MPI_" #name,
@@ -32,73 +31,73 @@ static void write_values(struct writer *w, const char *key, const uint64_t *valu
 {
 	unsigned int i;
 
-	json_open(w, key, '[');
+	vpmc_json_open(w, key, '[');
 	for (i = 0; i < nr; i++)
-		json_number(w, NULL, value[i]);
-	json_close(w, ']');
+		vpmc_json_number(w, NULL, value[i]);
+	vpmc_json_close(w, ']');
 }
 
 static void write_call(struct writer *w, const struct gathered *all, unsigned int call)
 {
 	unsigned int r;
 
-	json_open(w, NULL, '{');
-	json_string(w, "name", call_name[all->call[call]]);
-	json_open(w, "ranks", '[');
+	vpmc_json_open(w, NULL, '{');
+	vpmc_json_string(w, "name", call_name[all->call[call]]);
+	vpmc_json_open(w, "ranks", '[');
 	for (r = 0; r < all->nr_ranks; r++) {
 		const uint64_t *number = all->of(all, r, call);
 
 		if (!counts(all, r) || !number[0])
 			continue;
-		json_open(w, NULL, '{');
-		json_number(w, "rank", r);
-		json_number(w, "calls", number[0]);
+		vpmc_json_open(w, NULL, '{');
+		vpmc_json_number(w, "rank", r);
+		vpmc_json_number(w, "calls", number[0]);
 		write_values(w, "inside", number + 1, all->nr_values);
-		json_close(w, '}');
+		vpmc_json_close(w, '}');
 	}
-	json_close(w, ']');
-	json_close(w, '}');
+	vpmc_json_close(w, ']');
+	vpmc_json_close(w, '}');
 }
 
 static void write_json(struct writer *w, const struct gathered *all)
 {
 	unsigned int r, i;
 
-	json_open(w, NULL, '{');
-	json_number(w, "version", 1);
-	json_string(w, "kind", "mpi");
-	json_open(w, "values", '[');
+	vpmc_json_open(w, NULL, '{');
+	vpmc_json_number(w, "version", 1);
+	vpmc_json_string(w, "kind", "mpi");
+	vpmc_json_open(w, "values", '[');
 	for (i = 0; i < all->nr_values; i++)
-		json_string(w, NULL, i ? count_name(i) : "run-time-ns");
-	json_close(w, ']');
-	json_open(w, "ranks", '[');
+		vpmc_json_string(w, NULL, i ? count_name(i) : "run-time-ns");
+	vpmc_json_close(w, ']');
+	vpmc_json_open(w, "ranks", '[');
 	for (r = 0; r < all->nr_ranks; r++) {
 		const struct rank_part *part = &all->rank[r];
 
 		if (!counts(all, r))
 			continue;
-		json_open(w, NULL, '{');
-		json_number(w, "rank", r);
-		json_number(w, "calls", part->calls);
-		json_number(w, "threads", part->threads);
-		json_number(w, "left_out", part->left_out);
+		vpmc_json_open(w, NULL, '{');
+		vpmc_json_number(w, "rank", r);
+		vpmc_json_number(w, "calls", part->calls);
+		vpmc_json_number(w, "threads", part->threads);
+		vpmc_json_number(w, "left_out", part->left_out);
 		write_values(w, "inside", part->inside, all->nr_values);
 		write_values(w, "outside", part->outside, all->nr_values);
 		write_values(w, "own", part->own, all->nr_values);
-		json_close(w, '}');
+		vpmc_json_close(w, '}');
 	}
-	json_close(w, ']');
-	json_open(w, "missing", '[');
+	vpmc_json_close(w, ']');
+	vpmc_json_open(w, "missing", '[');
 	for (r = 0; r < all->nr_ranks; r++)
 		if (!counts(all, r))
-			json_number(w, NULL, r);
-	json_close(w, ']');
-	json_open(w, "functions", '[');
+			vpmc_json_number(w, NULL, r);
+	vpmc_json_close(w, ']');
+	vpmc_json_open(w, "functions", '[');
 	for (i = 0; i < all->nr_calls; i++)
 		write_call(w, all, i);
-	json_close(w, ']');
-	json_close(w, '}');
-	put(w, "\n");
+	vpmc_json_close(w, ']');
+	vpmc_json_close(w, '}');
+	vpmc_put(w, "\n");
 }
 
 static double percent(uint64_t part, uint64_t rest)
@@ -110,15 +109,15 @@ static void write_ranks(struct writer *w, const struct gathered *all, unsigned i
 {
 	unsigned int r;
 
-	put(w, "\n%s:\n%8s %12s %20s %20s %9s\n", value ? count_name(value) : "run time (ns)",
-	    "RANK", "CALLS", "INSIDE", "OUTSIDE", "INSIDE %");
+	vpmc_put(w, "\n%s:\n%8s %12s %20s %20s %9s\n", value ? count_name(value) : "run time (ns)",
+		 "RANK", "CALLS", "INSIDE", "OUTSIDE", "INSIDE %");
 	for (r = 0; r < all->nr_ranks; r++) {
 		const struct rank_part *part = &all->rank[r];
 
 		if (counts(all, r))
-			put(w, "%8u %12" PRIu64 " %20" PRIu64 " %20" PRIu64 " %9.2f\n", r,
-			    part->calls, part->inside[value], part->outside[value],
-			    percent(part->inside[value], part->outside[value]));
+			vpmc_put(w, "%8u %12" PRIu64 " %20" PRIu64 " %20" PRIu64 " %9.2f\n", r,
+				 part->calls, part->inside[value], part->outside[value],
+				 percent(part->inside[value], part->outside[value]));
 	}
 }
 
@@ -126,20 +125,20 @@ static void write_functions(struct writer *w, const struct gathered *all)
 {
 	unsigned int c, r, i;
 
-	put(w, "\nAll ranks:\n%-28s %12s", "FUNCTION", "CALLS");
+	vpmc_put(w, "\nAll ranks:\n%-28s %12s", "FUNCTION", "CALLS");
 	for (i = 0; i < all->nr_values; i++)
-		put(w, " %20s", i ? count_name(i) : "run time (ns)");
-	put(w, "\n");
+		vpmc_put(w, " %20s", i ? count_name(i) : "run time (ns)");
+	vpmc_put(w, "\n");
 	for (c = 0; c < all->nr_calls; c++) {
 		uint64_t sum[1 + MOST_VALUES] = {};
 
 		for (r = 0; r < all->nr_ranks; r++)
 			for (i = 0; counts(all, r) && i <= all->nr_values; i++)
 				sum[i] += all->of(all, r, c)[i];
-		put(w, "%-28s %12" PRIu64, call_name[all->call[c]], sum[0]);
+		vpmc_put(w, "%-28s %12" PRIu64, call_name[all->call[c]], sum[0]);
 		for (i = 0; i < all->nr_values; i++)
-			put(w, " %20" PRIu64, sum[1 + i]);
-		put(w, "\n");
+			vpmc_put(w, " %20" PRIu64, sum[1 + i]);
+		vpmc_put(w, "\n");
 	}
 }
 
@@ -147,16 +146,16 @@ static void write_text(struct writer *w, const struct gathered *all)
 {
 	unsigned int r, i;
 
-	put(w, "vpmc: inside and outside of MPI, %u ranks:\n", all->nr_ranks);
+	vpmc_put(w, "vpmc: inside and outside of MPI, %u ranks:\n", all->nr_ranks);
 	for (i = 0; i < all->nr_values; i++)
 		write_ranks(w, all, i);
 	write_functions(w, all);
 	for (r = 0; r < all->nr_ranks; r++) {
 		if (!counts(all, r))
-			put(w, "\nRank %u is missing: it counts nothing, or other events than rank 0.\n", r);
+			vpmc_put(w, "\nRank %u is missing: it counts nothing, or other events than rank 0.\n", r);
 		else if (all->rank[r].left_out)
-			put(w, "\nRank %u: %" PRIu64 " threads are left out: they had not ended before MPI_Finalize().\n",
-			    r, all->rank[r].left_out);
+			vpmc_put(w, "\nRank %u: %" PRIu64 " threads are left out: they had not ended before MPI_Finalize().\n",
+				 r, all->rank[r].left_out);
 	}
 }
 
@@ -167,29 +166,27 @@ static bool is_json(const char *name)
 	return length >= 5 && !strcmp(name + length - 5, ".json");
 }
 
-/* 0 or -errno; the file has all of it, or nothing */
+/* 0 or -errno; the file has all of it, or what it had before */
 static int write_file(const struct gathered *all, const char *name)
 {
-	int fd = strcmp(name, "-") ?
-		 open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) :
-		 dup(STDERR_FILENO);
-	int err = fd < 0 ? -errno : 0;
+	struct outfile file;
 	struct writer w;
+	int err;
 
-	if (!err)
-		err = writer_open(&w);
-	if (!err) {
-		if (is_json(name))
-			write_json(&w, all);
-		else
-			write_text(&w, all);
-		err = writer_close(&w, fd);
+	err = vpmc_outfile_open(&file, strcmp(name, "-") ? name : "/dev/stderr",
+				OUTFILE_REPLACE);
+	if (err)
+		return err;
+	err = vpmc_writer_open(&w);
+	if (err) {
+		vpmc_outfile_drop(&file);
+		return err;
 	}
-	if (err && fd >= 0 && ftruncate(fd, 0))
-		err = -errno;
-	if (fd >= 0 && close(fd) && !err)
-		err = -errno;
-	return err;
+	if (is_json(name))
+		write_json(&w, all);
+	else
+		write_text(&w, all);
+	return vpmc_writer_close(&w, &file);
 }
 
 void report(const struct gathered *all)

@@ -191,7 +191,7 @@ for command in "vpmc stat -o csv -e instructions --" perfex; do
 	equal "Ctrl-C in $command: the program gets it once" "1 SIGINT status 7" \
 		"$(taskset 1 terminal $command terminal --count 2>&1 | tr -d '\r' | grep -x '[0-9]* SIGINT\|status [0-9]*' | xargs)"
 done
-vpmc stat -o csv -e instructions -- terminal --count >counted &
+plain vpmc stat -o csv -e instructions -- terminal --count >counted &
 pid=$!
 await grep ready counted
 kill -INT $pid

@@ -93,7 +93,7 @@ mkdir -p full
 mount -t tmpfs -o size=4k full full
 echo before >full/result
 bad "a full disk" 125 "${V}full/result: cannot write it: No space left on device; free some space, or name another file by -o" \
-	vpmc stat -o full/result true
+	vpmc stat -o full/result true "$(printf %05000d 0)"
 equal "the file is as it was, and alone" "before full/result" "$(cat full/result) $(find full -type f)"
 umount full
 bad "a full device" 125 "${V}/dev/full: cannot write it: No space left on device; free some space, or name another file by -o" \
@@ -103,7 +103,7 @@ bad "a closed pipe" 125 "${V}standard output: cannot write it: Broken pipe; keep
 vpmc stat -j -o new true
 chmod 600 new
 vpmc stat -j -o new true
-equal "a good file is alone, and has the usual mode" "644 " "$(stat -c %a new) $(find . -name '.vpmc-*')"
+equal "a good file is alone, and keeps its mode" "600 " "$(stat -c %a new) $(find . -name '.vpmc-*')"
 
 # other users of the PMU
 bad "perf has the PMU" 125 "${V}counting: perf has events on the PMU; end perf's measurement, or wait for it" \

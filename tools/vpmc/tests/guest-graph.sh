@@ -92,10 +92,10 @@ equal "without dot: a line says so" "vpmc: /out/dot.svg: is not drawn: dot is no
 	"$(grep 'dot is' said)"
 # a program that shows how it was called
 mkdir -p programs
-printf '#!/bin/sh\necho "$1 $2"; grep digraph "$4" >"$3"\n' >programs/dot
+printf '#!/bin/sh\necho "$1" >&2; grep digraph "$2"\n' >programs/dot
 chmod +x programs/dot
 PATH=$PATH:$PWD/programs graph drawn calls plain 1
-equal "with dot: a picture" "digraph calls { -Tsvg -o" "$(cat /out/drawn.svg) $(grep -- -T said)"
+equal "with dot: a picture" "digraph calls { -Tsvg" "$(cat /out/drawn.svg) $(grep -- -T said)"
 printf '#!/bin/sh\nexit 1\n' >programs/dot
 PATH=$PATH:$PWD/programs graph failing calls plain 1
 equal "dot fails: a line says so" "vpmc: /out/failing.svg: is not drawn: dot has failed; run dot -Tsvg /out/failing.dot" \

@@ -4,6 +4,7 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -48,6 +49,17 @@ int vpmc_error_set(struct vpmc_error *error, int err, unsigned int reason,
 	return err;
 }
 
+static const char *remedy_of(int err)
+{
+	switch (err) {
+	case -EMFILE:
+		return "close files, or raise the limit of open files (ulimit -n)";
+	case -ENFILE:
+		return "raise the sysctl fs.file-max";
+	}
+	return NULL;
+}
+
 int vpmc_error_system(struct vpmc_error *error, int err, const char *what)
 {
 	char buffer[128];
@@ -56,5 +68,6 @@ int vpmc_error_system(struct vpmc_error *error, int err, const char *what)
 		return err;
 	/* This is the GNU variant of strerror_r(). It never fails. */
 	return vpmc_error_set(error, err, VPMC_WHY_SYSTEM, what,
-			      strerror_r(-err, buffer, sizeof(buffer)), NULL);
+			      strerror_r(-err, buffer, sizeof(buffer)),
+			      remedy_of(err));
 }

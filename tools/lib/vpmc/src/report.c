@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "region.h"
@@ -63,12 +62,12 @@ static void write_command(struct writer *w)
 
 	if (fd >= 0)
 		close(fd);
-	json_open(w, "command", '[');
+	vpmc_json_open(w, "command", '[');
 	for (at = 0; at < length; at += strlen(text + at) + 1) {
 		text[length] = '\0';
-		json_string(w, NULL, text + at);
+		vpmc_json_string(w, NULL, text + at);
 	}
-	json_close(w, ']');
+	vpmc_json_close(w, ']');
 }
 
 static void write_statistics(struct writer *w, const char *key,
@@ -76,27 +75,27 @@ static void write_statistics(struct writer *w, const char *key,
 {
 	unsigned int i;
 
-	json_open(w, key, '{');
-	json_number(w, "n", stats->n);
-	json_number(w, "sum", stats->sum);
+	vpmc_json_open(w, key, '{');
+	vpmc_json_number(w, "n", stats->n);
+	vpmc_json_number(w, "sum", stats->sum);
 	if (stats->n) {
-		json_number(w, "min", stats->min);
-		json_number(w, "median", vpmc_stats_quantile(stats, 0.5));
-		json_real(w, "mean", vpmc_stats_mean(stats));
-		json_number(w, "max", stats->max);
-		json_real(w, "deviation", vpmc_stats_deviation(stats));
-		json_open(w, "histogram", '[');
+		vpmc_json_number(w, "min", stats->min);
+		vpmc_json_number(w, "median", vpmc_stats_quantile(stats, 0.5));
+		vpmc_json_real(w, "mean", vpmc_stats_mean(stats));
+		vpmc_json_number(w, "max", stats->max);
+		vpmc_json_real(w, "deviation", vpmc_stats_deviation(stats));
+		vpmc_json_open(w, "histogram", '[');
 		for (i = 0; i < VPMC_STATS_BUCKETS; i++) {
 			if (!stats->bucket[i])
 				continue;
-			json_open(w, NULL, '[');
-			json_number(w, NULL, vpmc_stats_low(i));
-			json_number(w, NULL, stats->bucket[i]);
-			json_close(w, ']');
+			vpmc_json_open(w, NULL, '[');
+			vpmc_json_number(w, NULL, vpmc_stats_low(i));
+			vpmc_json_number(w, NULL, stats->bucket[i]);
+			vpmc_json_close(w, ']');
 		}
-		json_close(w, ']');
+		vpmc_json_close(w, ']');
 	}
-	json_close(w, '}');
+	vpmc_json_close(w, '}');
 }
 
 static void write_value(struct writer *w, const struct region *region,
@@ -106,15 +105,15 @@ static void write_value(struct writer *w, const struct region *region,
 	char buffer[VPMC_NAME_SIZE];
 	uint64_t select;
 
-	json_open(w, key, '{');
+	vpmc_json_open(w, key, '{');
 	if (event != VPMC_RUN_TIME)
-		json_string(w, "event", vpmc_regions_event(region->regions,
-							   event, buffer, &select));
+		vpmc_json_string(w, "event", vpmc_regions_event(region->regions,
+								event, buffer, &select));
 	write_statistics(w, "inclusive", &region->stats[2 * i]);
 	write_statistics(w, "exclusive", &region->stats[2 * i + 1]);
-	json_number(w, "dirty_inclusive", region->dirty_sum[VPMC_INCLUSIVE][i]);
-	json_number(w, "dirty_exclusive", region->dirty_sum[VPMC_EXCLUSIVE][i]);
-	json_close(w, '}');
+	vpmc_json_number(w, "dirty_inclusive", region->dirty_sum[VPMC_INCLUSIVE][i]);
+	vpmc_json_number(w, "dirty_exclusive", region->dirty_sum[VPMC_EXCLUSIVE][i]);
+	vpmc_json_close(w, '}');
 }
 
 static uint64_t run_time_ns(const struct region *region, unsigned int which)
@@ -130,23 +129,23 @@ static void write_region(struct writer *w, const struct region *region)
 {
 	unsigned int i;
 
-	json_open(w, NULL, '{');
-	json_string(w, "name", region->name);
-	json_number(w, "calls", region->stats[0].n + region->dirty);
-	json_number(w, "dirty", region->dirty);
-	json_number(w, "unfinished", region->unfinished);
+	vpmc_json_open(w, NULL, '{');
+	vpmc_json_string(w, "name", region->name);
+	vpmc_json_number(w, "calls", region->stats[0].n + region->dirty);
+	vpmc_json_number(w, "dirty", region->dirty);
+	vpmc_json_number(w, "unfinished", region->unfinished);
 	if (region->regions->info.tsc_khz) {
-		json_open(w, "run_time_ns", '{');
-		json_number(w, "inclusive", run_time_ns(region, VPMC_INCLUSIVE));
-		json_number(w, "exclusive", run_time_ns(region, VPMC_EXCLUSIVE));
-		json_close(w, '}');
+		vpmc_json_open(w, "run_time_ns", '{');
+		vpmc_json_number(w, "inclusive", run_time_ns(region, VPMC_INCLUSIVE));
+		vpmc_json_number(w, "exclusive", run_time_ns(region, VPMC_EXCLUSIVE));
+		vpmc_json_close(w, '}');
 	}
 	write_value(w, region, VPMC_RUN_TIME, "run_time_ticks");
-	json_open(w, "values", '[');
+	vpmc_json_open(w, "values", '[');
 	for (i = 0; i < region->regions->nr_events; i++)
 		write_value(w, region, i, NULL);
-	json_close(w, ']');
-	json_close(w, '}');
+	vpmc_json_close(w, ']');
+	vpmc_json_close(w, '}');
 }
 
 static void write_cost(struct writer *w, const char *key,
@@ -154,10 +153,10 @@ static void write_cost(struct writer *w, const char *key,
 {
 	unsigned int i = vpmc_regions_value(regions, event);
 
-	json_open(w, key, '{');
-	json_number(w, "inside", regions->inside[i]);
-	json_number(w, "around", regions->around[i]);
-	json_close(w, '}');
+	vpmc_json_open(w, key, '{');
+	vpmc_json_number(w, "inside", regions->inside[i]);
+	vpmc_json_number(w, "around", regions->around[i]);
+	vpmc_json_close(w, '}');
 }
 
 static const char *serialise(const struct vpmc_regions *regions)
@@ -174,70 +173,70 @@ static void write_thread(struct writer *w, const struct vpmc_regions *regions)
 	uint64_t select;
 	unsigned int i;
 
-	json_open(w, NULL, '{');
-	json_number(w, "tid", regions->tid);
-	json_string(w, "name", regions->comm);
-	json_number(w, "tsc_khz", regions->info.tsc_khz);
-	json_open(w, "events", '[');
+	vpmc_json_open(w, NULL, '{');
+	vpmc_json_number(w, "tid", regions->tid);
+	vpmc_json_string(w, "name", regions->comm);
+	vpmc_json_number(w, "tsc_khz", regions->info.tsc_khz);
+	vpmc_json_open(w, "events", '[');
 	for (i = 0; i < regions->nr_events; i++) {
-		json_open(w, NULL, '{');
-		json_string(w, "event",
-			    vpmc_regions_event(regions, i, buffer, &select));
-		json_number(w, "select", select);
-		json_close(w, '}');
+		vpmc_json_open(w, NULL, '{');
+		vpmc_json_string(w, "event",
+				 vpmc_regions_event(regions, i, buffer, &select));
+		vpmc_json_number(w, "select", select);
+		vpmc_json_close(w, '}');
 	}
-	json_close(w, ']');
-	json_string(w, "serialise", serialise(regions));
-	json_open(w, "cost", '{');
+	vpmc_json_close(w, ']');
+	vpmc_json_string(w, "serialise", serialise(regions));
+	vpmc_json_open(w, "cost", '{');
 	write_cost(w, "run_time_ticks", regions, VPMC_RUN_TIME);
-	json_open(w, "events", '[');
+	vpmc_json_open(w, "events", '[');
 	for (i = 0; i < regions->nr_events; i++)
 		write_cost(w, NULL, regions, i);
-	json_close(w, ']');
-	json_close(w, '}');
-	json_open(w, "regions", '[');
+	vpmc_json_close(w, ']');
+	vpmc_json_close(w, '}');
+	vpmc_json_open(w, "regions", '[');
 	for (region = regions->first; region; region = region->next)
 		write_region(w, region);
-	json_close(w, ']');
-	json_close(w, '}');
+	vpmc_json_close(w, ']');
+	vpmc_json_close(w, '}');
 }
 
 static void write_json(struct writer *w, struct vpmc_regions *all)
 {
 	unsigned long long number;
 
-	json_open(w, NULL, '{');
-	json_number(w, "version", 1);
-	json_string(w, "kind", "regions");
+	vpmc_json_open(w, NULL, '{');
+	vpmc_json_number(w, "version", 1);
+	vpmc_json_string(w, "kind", "regions");
 	write_command(w);
-	json_number(w, "pid", getpid());
+	vpmc_json_number(w, "pid", getpid());
 	if (rank_of(&number))
-		json_number(w, "rank", number);
+		vpmc_json_number(w, "rank", number);
 	if (ranks_of(&number))
-		json_number(w, "ranks", number);
-	json_real(w, "median_error", 1.0 / (2 * VPMC_STATS_SUB));
-	json_open(w, "threads", '[');
+		vpmc_json_number(w, "ranks", number);
+	vpmc_json_real(w, "median_error", 1.0 / (2 * VPMC_STATS_SUB));
+	vpmc_json_open(w, "threads", '[');
 	for (; all; all = all->next) {
 		pthread_mutex_lock(&all->lock);
 		write_thread(w, all);
 		pthread_mutex_unlock(&all->lock);
 	}
-	json_close(w, ']');
-	json_close(w, '}');
-	put(w, "\n");
+	vpmc_json_close(w, ']');
+	vpmc_json_close(w, '}');
+	vpmc_put(w, "\n");
 }
 
-EXPORT int vpmc_report(int fd, unsigned int format)
+/* Writes the report to @to, and closes that. Returns 0 or -errno. */
+static int write_report(struct outfile *to, unsigned int format)
 {
 	struct vpmc_regions *all, *regions;
 	struct writer w;
-	int err;
+	int err = vpmc_writer_open(&w);
 
-	if (format > VPMC_REPORT_JSON)
-		return -EINVAL;
-	err = writer_open(&w);
-	if (err)
+	if (err) {
+		vpmc_outfile_drop(to);
 		return err;
+	}
 	all = vpmc_regions_lock();
 	for (regions = all; regions; regions = regions->next)
 		vpmc_samples_settle(regions);
@@ -246,7 +245,17 @@ EXPORT int vpmc_report(int fd, unsigned int format)
 	else
 		vpmc_report_text(&w, all);
 	vpmc_regions_unlock();
-	return writer_close(&w, fd);
+	return vpmc_writer_close(&w, to);
+}
+
+EXPORT int vpmc_report(int fd, unsigned int format)
+{
+	struct outfile to = { .fd = -1 };
+
+	if (format > VPMC_REPORT_JSON)
+		return -EINVAL;
+	to.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return to.fd < 0 ? -errno : write_report(&to, format);
 }
 
 /*
@@ -259,47 +268,28 @@ static char *file_name(const char *pattern)
 	struct writer w;
 	const char *at;
 
-	if (writer_open(&w))
+	if (vpmc_writer_open(&w))
 		return NULL;
 	rank_of(&rank);
 	for (at = pattern; *at; at++)
 		if (at[0] == '%' && at[1] == 'p')
-			put(&w, "%d", getpid()), at++;
+			vpmc_put(&w, "%d", getpid()), at++;
 		else if (at[0] == '%' && at[1] == 'r')
-			put(&w, "%llu", rank), at++;
+			vpmc_put(&w, "%llu", rank), at++;
 		else
-			put(&w, "%c", *at);
+			vpmc_put(&w, "%c", *at);
 	fclose(w.file);
 	return w.text;
 }
 
-/*
- * Writes a regular file under another name, and renames it when it is complete.
- * Anything else is written directly.
- */
+/* Other programs see the whole report, or what was there before. */
 static int write_file(const char *name, unsigned int format)
 {
-	struct stat there;
-	char *beside = NULL;
-	int err, fd;
+	struct outfile file;
+	int err = vpmc_outfile_open(&file, strcmp(name, "-") ? name : "/dev/stderr",
+				    OUTFILE_REPLACE);
 
-	if (!strcmp(name, "-"))
-		return vpmc_report(STDERR_FILENO, format);
-	if (stat(name, &there) || S_ISREG(there.st_mode)) {
-		if (asprintf(&beside, "%s.%d", name, getpid()) < 0)
-			return -ENOMEM;
-	}
-	fd = open(beside ? beside : name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-		  0666);
-	err = fd < 0 ? -errno : vpmc_report(fd, format);
-	if (fd >= 0 && close(fd) && !err)
-		err = -errno;
-	if (beside && !err && rename(beside, name))
-		err = -errno;
-	if (beside && fd >= 0 && err)
-		unlink(beside);
-	free(beside);
-	return err;
+	return err ? err : write_report(&file, format);
 }
 
 static bool ends_with(const char *text, const char *end)

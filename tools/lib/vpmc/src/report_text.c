@@ -39,14 +39,14 @@ static int widest(const struct vpmc_regions *regions)
 static void write_line(struct writer *w, const struct vpmc_stats *stats)
 {
 	if (!stats->n) {
-		put(w, "%16s\n", "-");
+		vpmc_put(w, "%16s\n", "-");
 		return;
 	}
-	put(w, "%16llu %14llu %14llu %16.2f %14llu %12.2f\n",
-	    (unsigned long long)stats->sum, (unsigned long long)stats->min,
-	    (unsigned long long)vpmc_stats_quantile(stats, 0.5),
-	    vpmc_stats_mean(stats), (unsigned long long)stats->max,
-	    vpmc_stats_deviation(stats));
+	vpmc_put(w, "%16llu %14llu %14llu %16.2f %14llu %12.2f\n",
+		 (unsigned long long)stats->sum, (unsigned long long)stats->min,
+		 (unsigned long long)vpmc_stats_quantile(stats, 0.5),
+		 vpmc_stats_mean(stats), (unsigned long long)stats->max,
+		 vpmc_stats_deviation(stats));
 }
 
 static void write_region(struct writer *w, const struct region *region, int width)
@@ -55,30 +55,30 @@ static void write_region(struct writer *w, const struct region *region, int widt
 	char buffer[VPMC_NAME_SIZE];
 	int event;
 
-	put(w, "%s: %llu calls", region->name,
-	    (unsigned long long)(region->stats[0].n + region->dirty));
+	vpmc_put(w, "%s: %llu calls", region->name,
+		 (unsigned long long)(region->stats[0].n + region->dirty));
 	if (region->dirty)
-		put(w, ", %llu of them dirty",
-		    (unsigned long long)region->dirty);
+		vpmc_put(w, ", %llu of them dirty",
+			 (unsigned long long)region->dirty);
 	if (region->unfinished)
-		put(w, ", %llu unfinished",
-		    (unsigned long long)region->unfinished);
-	put(w, "\n");
+		vpmc_put(w, ", %llu unfinished",
+			 (unsigned long long)region->unfinished);
+	vpmc_put(w, "\n");
 	for_each_event(event, regions) {
 		unsigned int i = vpmc_regions_value(regions, event);
 		const struct vpmc_stats *stats = &region->stats[2 * i];
 
-		put(w, "  %-*s inclusive ", width,
-		    value_name(regions, event, buffer));
+		vpmc_put(w, "  %-*s inclusive ", width,
+			 value_name(regions, event, buffer));
 		write_line(w, &stats[VPMC_INCLUSIVE]);
 		if (stats[VPMC_INCLUSIVE].sum != stats[VPMC_EXCLUSIVE].sum) {
-			put(w, "  %-*s exclusive ", width, "");
+			vpmc_put(w, "  %-*s exclusive ", width, "");
 			write_line(w, &stats[VPMC_EXCLUSIVE]);
 		}
 		if (region->dirty)
-			put(w, "  %-*s dirty     %16llu\n", width, "",
-			    (unsigned long long)
-			    region->dirty_sum[VPMC_INCLUSIVE][i]);
+			vpmc_put(w, "  %-*s dirty     %16llu\n", width, "",
+				 (unsigned long long)
+				 region->dirty_sum[VPMC_INCLUSIVE][i]);
 	}
 }
 
@@ -89,17 +89,17 @@ static void write_thread(struct writer *w, const struct vpmc_regions *regions)
 	char buffer[VPMC_NAME_SIZE];
 	int event;
 
-	put(w, "thread %u (%s): begin and end count", regions->tid, regions->comm);
+	vpmc_put(w, "thread %u (%s): begin and end count", regions->tid, regions->comm);
 	for_each_event(event, regions) {
 		unsigned int i = vpmc_regions_value(regions, event);
 
-		put(w, "%s %llu+%llu %s", event == VPMC_RUN_TIME ? "" : ",",
-		    (unsigned long long)regions->inside[i],
-		    (unsigned long long)(regions->around[i] - regions->inside[i]),
-		    value_name(regions, event, buffer));
+		vpmc_put(w, "%s %llu+%llu %s", event == VPMC_RUN_TIME ? "" : ",",
+			 (unsigned long long)regions->inside[i],
+			 (unsigned long long)(regions->around[i] - regions->inside[i]),
+			 value_name(regions, event, buffer));
 	}
-	put(w, "; it is taken out\n  %-*s           %16s %14s %14s %16s %14s %12s\n",
-	    width, "", "sum", "min", "median", "mean", "max", "deviation");
+	vpmc_put(w, "; it is taken out\n  %-*s           %16s %14s %14s %16s %14s %12s\n",
+		 width, "", "sum", "min", "median", "mean", "max", "deviation");
 	for (region = regions->first; region; region = region->next)
 		write_region(w, region, width);
 }

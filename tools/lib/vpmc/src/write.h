@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "outfile.h"
+
 /* @comma: the innermost object or array already has an element. */
 struct writer {
 	FILE *file;
@@ -20,20 +22,20 @@ struct writer {
 };
 
 /* Returns 0 or -ENOMEM. */
-int writer_open(struct writer *w);
+int vpmc_writer_open(struct writer *w);
 
-/* Writes all to @fd and frees the memory. Returns 0 or -errno. */
-int writer_close(struct writer *w, int fd);
+/* Writes all to @to, closes that, and frees the memory. Returns 0 or -errno. */
+int vpmc_writer_close(struct writer *w, struct outfile *to);
 
 __attribute__((__format__(__printf__, 2, 3)))
-void put(struct writer *w, const char *format, ...);
+void vpmc_put(struct writer *w, const char *format, ...);
 
 /* Begin and end an object or an array. @key is NULL within an array. */
-void json_open(struct writer *w, const char *key, char bracket);
-void json_close(struct writer *w, char bracket);
+void vpmc_json_open(struct writer *w, const char *key, char bracket);
+void vpmc_json_close(struct writer *w, char bracket);
 
-void json_string(struct writer *w, const char *key, const char *value);
-void json_number(struct writer *w, const char *key, unsigned long long value);
-void json_real(struct writer *w, const char *key, double value);
+void vpmc_json_string(struct writer *w, const char *key, const char *value);
+void vpmc_json_number(struct writer *w, const char *key, unsigned long long value);
+void vpmc_json_real(struct writer *w, const char *key, double value);
 
 #endif /* VPMC_WRITE_H */

@@ -1,0 +1,163 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Where results go, what they leave alone, and who gets signals.
+# shellcheck source=tools/vpmc/tests/guest-lib.sh
+. /add/guest-lib.sh
+V='vpmc: '
+STAT='vpmc stat -e instructions'
+
+# results FILE: how many results it has
+results() {
+	grep -c ' instructions$' "$1"
+}
+# A descriptor of this program is used as it is.
+for name in /dev/stdout /dev/fd/1 /proc/self/fd/1 -; do
+	echo before >out
+	$STAT -o $name true >>out
+	$STAT -o $name true >>out
+	equal "-o $name: both results are appended" "before 2" "$(head -n 1 out) $(results out)"
+done
+$STAT -o /dev/stderr true 2>out
+equal "-o /dev/stderr" 1 "$(results out)"
+$STAT -o /dev/fd/7 true 7>out
+equal "-o /dev/fd/7" 1 "$(results out)"
+bad "-o of a descriptor that is closed" 125 "${V}/dev/fd/7: cannot write it: Bad file descriptor; open that descriptor, or name a file by -o" \
+	$STAT -o /dev/fd/7 true
+
+# A file stays what it is.
+echo before >target
+chmod 600 target
+chown 65534:65534 target
+ln target hard
+ln -s target link
+for name in target link hard; do
+	$STAT -o $name true
+	equal "-o $name: mode, owner, links, content" "600 65534 65534 2 1" "$(stat -c '%a %u %g %h' target) $(results target)"
+	: >target
+done
+equal "the link is one" target "$(readlink link)"
+ln -s nowhere dangling
+$STAT -o dangling true
+equal "-o of a link that leads nowhere" "nowhere 1" "$(readlink dangling) $(results nowhere)"
+mkfifo fifo
+cat fifo >out &
+$STAT -o fifo true
+wait
+equal "-o of a pipe" "1 fifo" "$(results out) $(stat -c %F fifo)"
+$STAT -o /dev/null true
+equal "-o of a device" "character special file" "$(stat -c %F /dev/null)"
+mkdir -p closed
+echo before >closed/file
+chmod 666 closed/file
+chmod 555 closed
+confined -u $STAT -o closed/file true
+equal "-o of a file in a directory that may not be written to" 1 "$(results closed/file)"
+bad "a command that is not there: no file is made" 127 "${V}nonesuch: no such command; name one that is in PATH, or give its path" \
+	$STAT -o unmade nonesuch
+equal "none is there" "" "$(ls unmade 2>/dev/null)"
+echo before >kept
+vpmc stat -e instructions -o kept nonesuch 2>/dev/null
+equal "and one that is there keeps its content" before "$(cat kept)"
+# openmetrics replaces the file, through a link
+echo '# EOF' >prom
+chmod 640 prom
+ln -s prom prom-link
+vpmc stat --format openmetrics -o prom-link -e instructions true
+equal "openmetrics through a link" "prom 640 1" "$(readlink prom-link) $(stat -c %a prom) $(grep -c '^vpmc_events_total' prom)"
+
+# Names that nobody has given are not followed.
+mkdir -p planted
+cd planted || exit
+echo secret >../victim
+for name in vpmc.record vpmc-graph.json vpmc-graph.svg; do
+	ln -s ../victim $name
+done
+bad "record: a link at the usual name" 125 "${V}vpmc.record: cannot create it: Too many levels of symbolic links; a link is followed only if -o names it" \
+	vpmc record -e instructions true
+LD_LIBRARY_PATH=/add vpmc graph -e instructions calls plain 1 >out 2>&1
+equal "graph: likewise" "125 1" "$? $(grep -c 'vpmc-graph.json: cannot create it: ' out)"
+equal "nothing was written there" secret "$(cat ../victim)"
+cd ..
+vpmc record -o link -e instructions true
+equal "record: a link that is named" "vpmcrec target" "$(head -c 7 target) $(readlink link)"
+vpmc record -o - -e instructions -c 1000 true >piped
+equal "record: standard output" 1 "$(vpmc report piped | grep -c 'samples of instructions')"
+
+# with closed standard descriptors
+for closed in '<&-' '>&-' '2>&-' '<&- >&- 2>&-'; do
+	rm -f result
+	sh -c "exec vpmc stat -o result -e instructions -- sh -c 'ls -l /proc/self/fd | grep -c result >counted' $closed"
+	equal "closed $closed: the result is in its file, and COMMAND has no descriptor of it" "1 0" \
+		"$(results result) $(cat counted)"
+done
+sh -c 'exec vpmc stat -e instructions -o result -- sh -c "[ ! -e /proc/self/fd/2 ]" 2>&-'
+equal "what is closed is closed for COMMAND" 0 $?
+
+# Each signal is handed on, and the result is there.
+for signal in HUP INT QUIT USR1 USR2 ALRM TERM ABRT PIPE WINCH CONT PROF XCPU URG; do
+	rm -f ready result
+	# shellcheck disable=SC2016 # for the other shell
+	plain $STAT -o result -- sh -c 'trap "exit 7" "$1"; echo >ready; while :; do :; done' sh $signal &
+	pid=$!
+	await test -s ready
+	kill -$signal $pid
+	end $pid
+	equal "SIG$signal is handed on" "7 1" "$? $(results result)"
+done
+rm -f ready result
+(trap '' HUP INT; exec $STAT -r 3 -o result -- sh -c 'echo >>ready; sleep 0.3') &
+pid=$!
+await test -s ready
+kill -HUP $pid
+kill -INT $pid
+end $pid
+equal "signals that are ignored stay so" "0 3" "$? $(wc -l <ready)"
+equal "no run is missing" "" "$(grep 'were made' result)"
+rm -f ready
+$STAT -r 5 -o result -- sh -c 'echo >>ready; sleep 0.5; exit 0' &
+pid=$!
+await test -s ready
+kill -USR1 $pid
+end $pid
+equal "a signal that ends COMMAND ends the repetition" "138 1" "$? $(wc -l <ready)"
+equal "that is told" "Of 5 runs, 1 were made: signal 10 (User defined signal 1) came." "$(grep 'were made' result)"
+rm -f ready
+# COMMAND ends well, but the runs are fewer
+# shellcheck disable=SC2016
+$STAT -r 5 -o result -- sh -c 'trap "exit 0" TERM; echo >>ready; while :; do :; done' &
+pid=$!
+await test -s ready
+kill -TERM $pid
+end $pid
+equal "fewer runs are no success" "143 Of 5 runs, 1 were made: signal 15 (Terminated) came." "$? $(grep 'were made' result)"
+rm -f ready
+plain $STAT -o result -- sh -c 'echo >ready; while [ ! -e over ]; do sleep 0.01; done' &
+pid=$!
+await test -s ready
+kill -TSTP $pid
+await grep -q '^State:.T' "/proc/$pid/status"
+kill -CONT $pid
+echo >over
+end $pid
+equal "it can be stopped and goes on" "0 1" "$? $(results result)"
+
+# a directory that goes away
+mkdir gone
+vpmc stat --format openmetrics --interval 0.05 -o gone/prom -e instructions -- sh -c 'mv gone went; sleep 0.3; mv went gone; sleep 0.2' 2>said
+equal "openmetrics goes on" "0 1 1" \
+	"$? $(grep -c 'cannot be written: No such file or directory; it is tried again' said) $(grep -c '^vpmc_events_total' gone/prom)"
+
+# more threads than descriptors
+crew &
+target=$!
+await sh -c "[ \$(ls /proc/$target/task | wc -l) = 4 ]"
+(ulimit -Sn 8; exec $STAT -o result -p $target -- true)
+equal "the limit of open files is raised" "0 1" "$? $(results result)"
+kill $target
+# shellcheck disable=SC2016
+equal "COMMAND has the limit that it had" 8 "$(ulimit -Sn 8; vpmc stat -o /dev/null -e instructions -- sh -c 'ulimit -Sn')"
+
+# JSON is UTF-8 whatever COMMAND is called
+vpmc stat -j -o /out/odd.json -e instructions -- true "$(printf '\377\376 gr\303\274n \303')"
+vpmc record -e instructions -o odd.record -- true "$(printf '\377')"
+vpmc report -j -o /out/odd-record.json odd.record
