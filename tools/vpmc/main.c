@@ -7,6 +7,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <locale.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -98,6 +99,8 @@ int main(int argc, char **argv)
 
 	fill_standard_descriptors();
 	limits_raise();
+	/* Names are shown as text. Numbers stay as they are in the C locale. */
+	setlocale(LC_CTYPE, "");
 	if (!strcmp(program_invocation_short_name, "perfex"))
 		return perfex_main(argc, argv);
 	options_parse("vpmc", &argp, argc, argv, &first);

@@ -65,6 +65,38 @@ static void print_missing(FILE *file, const struct merge *merge)
 	fprintf(file, ".\n");
 }
 
+/* Ranks that have not ended well, and threads that were not counted to the end. */
+static void print_ends(FILE *file, const struct merge *merge)
+{
+	unsigned int i;
+
+	if (merge->nr_ended)
+		putc('\n', file);
+	for (i = 0; i < merge->nr_ended && i < 50; i++) {
+		const struct ended *ended = &merge->ended[i];
+
+		if (ended->signal)
+			fprintf(file, "Rank %u was ended by signal %u (%s).\n",
+				ended->rank, ended->signal, strsignal(ended->signal));
+		else
+			fprintf(file, "Rank %u ended with status %u.\n",
+				ended->rank, ended->status);
+	}
+	if (i < merge->nr_ended)
+		fprintf(file, "%u more ranks have not ended with status 0.\n",
+			merge->nr_ended - i);
+	if (merge->living)
+		fprintf(file, "%" PRIu64 " threads lived on: what they did later is missing.\n",
+			merge->living);
+	for (i = 0; i < DEPARTURES; i++)
+		if (merge->left.number[i])
+			fprintf(file, "%" PRIu64 " threads %s: what they did later is missing.\n",
+				merge->left.number[i], departure_text(i));
+	if (merge->replaced)
+		fprintf(file, "%" PRIu64 " threads programmed other counters in place of these: all their counts are missing.\n",
+			merge->replaced);
+}
+
 void merge_print_text(FILE *file, const struct merge *merge)
 {
 	static const char *const head[NR_COLUMNS] = {
@@ -94,6 +126,7 @@ void merge_print_text(FILE *file, const struct merge *merge)
 	if (table)
 		table_print(table, file);
 	print_missing(file, merge);
+	print_ends(file, merge);
 }
 
 static struct json_object *real(double value)
@@ -133,6 +166,24 @@ static struct json_object *spread_object(const struct spread *spread)
 	return object;
 }
 
+static struct json_object *ended_array(const struct merge *merge)
+{
+	struct json_object *array = json_object_new_array();
+	unsigned int i;
+
+	for (i = 0; i < merge->nr_ended; i++) {
+		struct json_object *object = json_object_new_object();
+
+		member_number(object, "rank", merge->ended[i].rank);
+		if (merge->ended[i].signal)
+			member_number(object, "signal", merge->ended[i].signal);
+		else
+			member_number(object, "exit_status", merge->ended[i].status);
+		json_object_array_add(array, object);
+	}
+	return array;
+}
+
 void merge_print_json(FILE *file, const struct merge *merge)
 {
 	struct json_object *object = json_object_new_object();
@@ -145,6 +196,11 @@ void merge_print_json(FILE *file, const struct merge *merge)
 	member_text(object, "kind", "ranks");
 	member(object, "ranks", ranks_array(merge->rank, merge->nr_ranks));
 	member(object, "missing", ranks_array(merge->missing, merge->nr_missing));
+	member(object, "ended", ended_array(merge));
+	member_number(object, "living", merge->living);
+	for (i = 0; i < DEPARTURES; i++)
+		member_number(object, departure_member(i), merge->left.number[i]);
+	member_number(object, "replaced", merge->replaced);
 	member(object, "values", values);
 	fprintf(file, "%s\n", json_object_to_json_string_ext(object,
 			JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));

@@ -13,6 +13,7 @@
 
 #include "fail.h"
 #include "merge.h"
+#include "rank.h"
 
 #define FORMAT_VERSION	1	/* version of the files that are read */
 
@@ -59,6 +60,23 @@ static uint64_t get_number(const struct part *part, struct json_object *object,
 	return json_object_get_uint64(get(part, object, key, json_type_int));
 }
 
+static uint32_t get_rank(const struct part *part, const char *key, uint32_t most)
+{
+	uint64_t number = get_number(part, part->object, key);
+
+	if (number > most)
+		fail(STATUS_OURS, "%s: has no \"%s\" as vpmc writes it; remove the file",
+		     part->name, key);
+	return number;
+}
+
+/* Returns a number, or 0 if there is none: an earlier vpmc did not know it. */
+static uint64_t number_if_any(const struct part *part, const char *key)
+{
+	return json_object_object_get_ex(part->object, key, NULL) ?
+	       get_number(part, part->object, key) : 0;
+}
+
 static const char *get_text_of(const struct part *part, struct json_object *object,
 			       const char *key)
 {
@@ -82,7 +100,7 @@ static void read_part(struct parts *parts, const char *directory, const char *na
 	if (number != FORMAT_VERSION)
 		fail(STATUS_OURS, "%s: has the version %u, and this vpmc reads version %u; use the vpmc that wrote it",
 		     part.name, number, FORMAT_VERSION);
-	part.rank = get_number(&part, part.object, "rank");
+	part.rank = get_rank(&part, "rank", MOST_RANKS);
 	parts->part = get_memory(parts->part, parts->nr + 1, sizeof(part));
 	parts->part[parts->nr++] = part;
 }
@@ -282,13 +300,31 @@ static void add_regions(struct merge *merge, const struct part *part)
 	}
 }
 
+/* Notes how the rank's program ended, and which of its threads were not counted to the end. */
+static void add_end(struct merge *merge, const struct part *part)
+{
+	struct ended ended = {
+		.rank = part->rank, .signal = number_if_any(part, "signal"),
+		.status = number_if_any(part, "exit_status"),
+	};
+	unsigned int way;
+
+	merge->living += number_if_any(part, "living");
+	merge->replaced += number_if_any(part, "replaced");
+	for (way = 0; way < DEPARTURES; way++)
+		merge->left.number[way] += number_if_any(part, departure_member(way));
+	if (!ended.signal && !ended.status)
+		return;
+	merge->ended = get_memory(merge->ended, merge->nr_ended + 1, sizeof(ended));
+	merge->ended[merge->nr_ended++] = ended;
+}
+
 static void find_missing(struct merge *merge, const struct part *first)
 {
 	uint32_t all = merge->rank[merge->nr_ranks - 1] + 1, n, i = 0;
-	struct json_object *ranks;
 
-	if (json_object_object_get_ex(first->object, "ranks", &ranks))
-		all = json_object_get_uint64(ranks);
+	if (json_object_object_get_ex(first->object, "ranks", NULL))
+		all = get_rank(first, "ranks", MOST_RANKS + 1);
 	for (n = 0; n < all; n++) {
 		if (i < merge->nr_ranks && merge->rank[i] == n) {
 			i++;
@@ -315,6 +351,8 @@ void merge_read(struct merge *merge, const char *directory)
 			add_regions(merge, part);
 		else
 			add_stat(merge, part);
+		if (!part->regions)
+			add_end(merge, part);
 		/*
 		 * stat's files come first. Ranks are taken from regions' files
 		 * only if there are no others.

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "departures.h"
+
 /* number that several ranks have */
 struct spread {
 	char *region;		/* name of a region, or NULL for the whole program */
@@ -31,6 +33,14 @@ struct merge {
 	unsigned int nr_ranks;
 	uint32_t *missing;
 	unsigned int nr_missing;
+	struct ended {		/* ranks whose program has ended with an error */
+		uint32_t rank;
+		unsigned int signal;	/* that ended it, or 0 */
+		unsigned int status;
+	} *ended;
+	unsigned int nr_ended;
+	struct departures left;	/* of all ranks */
+	uint64_t living, replaced;
 	struct spread *spread;	/* in order of first appearance */
 	unsigned int nr;
 };

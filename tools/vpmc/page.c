@@ -6,6 +6,7 @@
  */
 #include <inttypes.h>
 #include <json-c/json.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,37 +29,98 @@ static void is_other(const char *file)
 	     file);
 }
 
-/* Returns the first value of a member. */
+/* Returns a member of that type, or NULL. */
+static struct json_object *typed(struct json_object *object, const char *key,
+				 enum json_type type)
+{
+	struct json_object *value;
+
+	return json_object_object_get_ex(object, key, &value) &&
+	       json_object_is_type(value, type) ? value : NULL;
+}
+
+/* Returns the first value of a member that has some. */
 static uint64_t first(struct json_object *object, const char *key)
 {
 	return json_object_get_uint64(json_object_array_get_idx(
 			json_object_object_get(object, key), 0));
 }
 
+static bool has_values(struct json_object *object, const char *key)
+{
+	struct json_object *values = typed(object, key, json_type_array);
+
+	return values && json_object_array_length(values) &&
+	       json_object_is_type(json_object_array_get_idx(values, 0), json_type_int);
+}
+
+static bool is_function(struct json_object *function)
+{
+	return typed(function, "name", json_type_string) &&
+	       typed(function, "module", json_type_string) &&
+	       has_values(function, "exclusive") && has_values(function, "inclusive");
+}
+
+static bool is_node(struct json_object *node)
+{
+	return has_values(node, "exclusive");
+}
+
+/* Is the member an array, and each of its elements as @is says? */
+static bool all_are(struct json_object *object, const char *key,
+		    bool (*is)(struct json_object *element))
+{
+	struct json_object *array = typed(object, key, json_type_array);
+	size_t i;
+
+	if (!array)
+		return false;
+	for (i = 0; i < json_object_array_length(array); i++)
+		if (!is(json_object_array_get_idx(array, i)))
+			return false;
+	return true;
+}
+
+static bool is_tree(struct json_object *tree)
+{
+	return has_values(tree, "outside") && all_are(tree, "nodes", is_node);
+}
+
+static bool is_text(struct json_object *value)
+{
+	return json_object_is_type(value, json_type_string);
+}
+
+/* Has the file all that is printed? */
+static bool is_graph(struct json_object *graph)
+{
+	return has_values(graph, "total") && has_values(graph, "own") &&
+	       has_values(graph, "outside") && all_are(graph, "command", is_text) &&
+	       all_are(graph, "values", is_text) &&
+	       json_object_array_length(json_object_object_get(graph, "values")) &&
+	       all_are(graph, "functions", is_function) &&
+	       all_are(graph, "trees", is_tree);
+}
+
 struct page *page_read(const char *file)
 {
-	static const char *const arrays[] = { "command", "values", "total", "own",
-					      "outside", "functions", "trees" };
 	struct page *page = get_memory(NULL, 1, sizeof(*page));
-	struct json_object *value;
-	size_t i;
+	struct json_object *kind;
+	int version;
 
 	page->graph = json_object_from_file(file);
 	if (!json_object_is_type(page->graph, json_type_object))
 		fail(STATUS_OURS, "%s: cannot be read: it is cut off, or not JSON; run vpmc graph again",
 		     file);
-	if (!json_object_object_get_ex(page->graph, "kind", &value) ||
-	    strcmp(json_object_get_string(value), "graph"))
+	kind = typed(page->graph, "kind", json_type_string);
+	if (!kind || strcmp(json_object_get_string(kind), "graph"))
 		is_other(file);
-	if (json_object_get_int(json_object_object_get(page->graph, "version")) !=
-	    FORMAT_VERSION)
+	version = json_object_get_int(json_object_object_get(page->graph, "version"));
+	if (version != FORMAT_VERSION)
 		fail(STATUS_OURS, "%s: has the version %d, and this vpmc reads version %d; use the vpmc that wrote it",
-		     file, json_object_get_int(json_object_object_get(page->graph, "version")),
-		     FORMAT_VERSION);
-	for (i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
-		if (!json_object_object_get_ex(page->graph, arrays[i], &value) ||
-		    !json_object_is_type(value, json_type_array))
-			is_other(file);
+		     file, version, FORMAT_VERSION);
+	if (!is_graph(page->graph))
+		is_other(file);
 	page->functions = json_object_object_get(page->graph, "functions");
 	page->whole = first(page->graph, "total") - first(page->graph, "own");
 	return page;
@@ -121,11 +183,11 @@ static const char *share(const struct page *page, uint64_t value, char text[32])
 
 static const char *place(struct json_object *function, char **text)
 {
-	struct json_object *file, *line;
+	struct json_object *file = typed(function, "file", json_type_string);
+	struct json_object *line = typed(function, "line", json_type_int);
 
 	*text = NULL;
-	if (json_object_object_get_ex(function, "file", &file) &&
-	    json_object_object_get_ex(function, "line", &line))
+	if (file && line)
 		*text = get_text("%s:%d", json_object_get_string(file),
 				 json_object_get_int(line));
 	return *text ? *text : json_object_get_string(

@@ -14,8 +14,6 @@
 #include "options.h"
 #include "rank.h"
 
-#define MOST_RANKS	10000000
-
 /*
  * environment variables of Open MPI, PMIx, MPICH and its derivatives, and Slurm
  */

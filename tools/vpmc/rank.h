@@ -11,6 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The greatest number of a rank. */
+#define MOST_RANKS	10000000
+
 struct rank {
 	bool is_set;
 	uint32_t number;

@@ -90,11 +90,11 @@ static inline int vpmc_begin(struct vpmc_region *region)
 
 /**
  * vpmc_end() - End a region
- * @region:	The region that began last.
+ * @region:	A region that has begun. Those that began later within it, and were left by
+ *		an exception or longjmp(), end with it.
  *
  * Return: 0, or an error if nothing has ended: -EPERM: it is another thread's;
- * -ENOENT: it has not begun; -EBUSY: one within it has not ended; -ESRCH in a
- * child after fork().
+ * -ENOENT: it has not begun; -ESRCH in a child after fork().
  */
 static inline int vpmc_end(struct vpmc_region *region)
 {
@@ -108,9 +108,9 @@ static inline int vpmc_end(struct vpmc_region *region)
  * vpmc_regions_open() - Count the regions of the calling thread
  * @regions:	Receives them; NULL on error.
  * @list:	The events to count, see vpmc(7). If the thread has a set, for
- *		instance from vpmc stat, and that has them, it is used, and started
- *		if it is stopped. Otherwise a new one is programmed. NULL stands for
- *		the set that the thread has. It must run then.
+ *		instance from vpmc stat, that must have them; it is used, and started
+ *		if it is stopped. If there is none, one is programmed. NULL stands
+ *		for the set that the thread has. It must run then.
  * @flags:	VPMC_REGIONS_* bits. With 0, the processor may execute code of a
  *		region before or after the reads.
  * @error:	Receives what went wrong; may be NULL.
@@ -173,13 +173,29 @@ int vpmc_region_get(struct vpmc_regions *regions, const char *name,
 		struct vpmc_region **region);
 
 /**
+ * vpmc_region_total() - The sum of a region's values
+ * @region:	The region.
+ * @event:	Number of the event in the list, without those that were left out, or
+ *		VPMC_RUN_TIME. Without a list: its number in the set.
+ * @which:	VPMC_INCLUSIVE or VPMC_EXCLUSIVE.
+ * @dirty:	Receives the part of the sum that is of dirty samples; may be NULL.
+ *
+ * The sum is of all samples that have ended, clean and dirty.
+ *
+ * Return: The sum; 0: there is no such event.
+ */
+uint64_t vpmc_region_total(struct vpmc_region *region, int event,
+			   unsigned int which, uint64_t *dirty);
+
+/**
  * vpmc_region_stats() - The values of a region
  * @region:	The region.
  * @event:	Number of the event in the list, without those that were left out, or
  *		VPMC_RUN_TIME. Without a list: its number in the set.
  * @which:	VPMC_INCLUSIVE or VPMC_EXCLUSIVE.
  *
- * The values are those of all clean samples so far. Read them in the region's
+ * The values are those of all clean samples so far: if the thread was switched out in
+ * each of them, there are none. vpmc_region_total() has the sum of all. Read them in the region's
  * thread, or after that thread has ended.
  *
  * Return: The statistics, or NULL: there is no such event. They belong to the

@@ -284,13 +284,95 @@ int vpmc_fd(const struct vpmc *v);
  */
 const struct vpmc_page *vpmc_page(const struct vpmc *v);
 
+struct vpmc_cpus;
+
+/*
+ * Structures of <linux/vpmc.h> may become longer. These calls take the size that the caller
+ * knows: they write no more than that, and set to zero what this library does not know. The
+ * calls without "_sized" below pass the size of the header that a program is compiled with.
+ * Other languages call these.
+ */
+
+/**
+ * vpmc_get_info_sized() - vpmc_get_info() for a caller that knows @size bytes
+ * @info:	Receives them.
+ * @size:	Bytes.
+ *
+ * Return: As vpmc_get_info().
+ */
+int vpmc_get_info_sized(struct vpmc_info *info, size_t size);
+
+/**
+ * vpmc_get_control_sized() - vpmc_get_control() for a caller that knows @size bytes
+ * @v:		The handle.
+ * @control:	Receives them.
+ * @size:	Bytes.
+ *
+ * Return: As vpmc_get_control().
+ */
+int vpmc_get_control_sized(const struct vpmc *v, struct vpmc_control *control,
+			   size_t size);
+
+/**
+ * vpmc_fill_control_sized() - vpmc_fill_control() for a caller that knows @size bytes
+ * @events:	As for vpmc_fill_control().
+ * @nr:		As for vpmc_fill_control().
+ * @flags:	As for vpmc_fill_control().
+ * @control:	Receives them.
+ * @size:	Bytes.
+ *
+ * Return: As vpmc_fill_control(), and -ENOSPC: @size has no room for the counters.
+ */
+int vpmc_fill_control_sized(const struct vpmc_event *events, unsigned int nr,
+			    unsigned int flags, struct vpmc_control *control,
+			    size_t size);
+
+/**
+ * vpmc_program_raw_sized() - vpmc_program_raw() for a caller that has set @control's size
+ * @v:		The handle.
+ * @control:	The structure, with its size.
+ * @error:	As for vpmc_program_raw().
+ *
+ * Return: As vpmc_program_raw().
+ */
+int vpmc_program_raw_sized(struct vpmc *v, struct vpmc_control *control,
+			   struct vpmc_error *error);
+
+/**
+ * vpmc_read_sums_sized() - vpmc_read_sums() for a caller that knows @size bytes
+ * @v:		The handle.
+ * @flags:	As for vpmc_read_sums().
+ * @sums:	Receives them.
+ * @size:	Bytes.
+ *
+ * Return: As vpmc_read_sums().
+ */
+int vpmc_read_sums_sized(const struct vpmc *v, unsigned int flags,
+			 struct vpmc_read *sums, size_t size);
+
+/**
+ * vpmc_cpus_read_sized() - vpmc_cpus_read() for a caller that knows @size bytes
+ * @cpus:	The handle.
+ * @first:	As for vpmc_cpus_read().
+ * @cpu:	Receives the elements.
+ * @nr:		Number of elements.
+ * @size:	Bytes of an element.
+ *
+ * Return: As vpmc_cpus_read().
+ */
+int vpmc_cpus_read_sized(const struct vpmc_cpus *cpus, unsigned int first,
+			 void *cpu, unsigned int nr, size_t size);
+
 /**
  * vpmc_get_info() - Describe the PMU
  * @info:	Receives what VPMC_IOC_INFO says; zeros on error.
  *
  * Return: 0, or -ENOSYS: the kernel has no vpmc; -ENODEV: it is switched off.
  */
-int vpmc_get_info(struct vpmc_info *info);
+static inline int vpmc_get_info(struct vpmc_info *info)
+{
+	return vpmc_get_info_sized(info, sizeof(*info));
+}
 
 /**
  * vpmc_table() - libpfm4's table of this processor's events
@@ -408,8 +490,11 @@ int vpmc_share(struct vpmc *v, struct vpmc_event *events, unsigned int nr,
  *
  * Return: 0, or -ENOSPC: too many.
  */
-int vpmc_fill_control(const struct vpmc_event *events, unsigned int nr,
-		      unsigned int flags, struct vpmc_control *control);
+static inline int vpmc_fill_control(const struct vpmc_event *events, unsigned int nr,
+				    unsigned int flags, struct vpmc_control *control)
+{
+	return vpmc_fill_control_sized(events, nr, flags, control, sizeof(*control));
+}
 
 /**
  * vpmc_program_raw() - Program a set from the kernel's structure
@@ -420,8 +505,13 @@ int vpmc_fill_control(const struct vpmc_event *events, unsigned int nr,
  *
  * Return: As vpmc_program().
  */
-int vpmc_program_raw(struct vpmc *v, struct vpmc_control *control,
-		     struct vpmc_error *error);
+static inline int vpmc_program_raw(struct vpmc *v, struct vpmc_control *control,
+				   struct vpmc_error *error)
+{
+	if (!control->size)
+		control->size = sizeof(*control);
+	return vpmc_program_raw_sized(v, control, error);
+}
 
 /**
  * vpmc_get_control() - Read back what is programmed
@@ -430,7 +520,10 @@ int vpmc_program_raw(struct vpmc *v, struct vpmc_control *control,
  *
  * Return: 0, or -ESRCH, -ENOENT, -ENOMEM.
  */
-int vpmc_get_control(const struct vpmc *v, struct vpmc_control *control);
+static inline int vpmc_get_control(const struct vpmc *v, struct vpmc_control *control)
+{
+	return vpmc_get_control_sized(v, control, sizeof(*control));
+}
 
 /**
  * vpmc_start() - Start a programmed set, from the sums that it has
@@ -507,8 +600,11 @@ int vpmc_read(const struct vpmc *v, uint64_t *count, unsigned int nr,
  *
  * Return: 0, or -ESRCH in a child after fork(); -EINVAL: unknown flags.
  */
-int vpmc_read_sums(const struct vpmc *v, unsigned int flags,
-		   struct vpmc_read *sums);
+static inline int vpmc_read_sums(const struct vpmc *v, unsigned int flags,
+				 struct vpmc_read *sums)
+{
+	return vpmc_read_sums_sized(v, flags, sums, sizeof(*sums));
+}
 
 /**
  * vpmc_wait() - Wait for an overflow or for the end
@@ -630,8 +726,11 @@ int vpmc_cpus_clear(struct vpmc_cpus *cpus);
  * Return: The number of elements filled in, or -EINVAL: there is no such
  * processor, or @nr is 0.
  */
-int vpmc_cpus_read(const struct vpmc_cpus *cpus, unsigned int first,
-		   struct vpmc_global_cpu *cpu, unsigned int nr);
+static inline int vpmc_cpus_read(const struct vpmc_cpus *cpus, unsigned int first,
+				 struct vpmc_global_cpu *cpu, unsigned int nr)
+{
+	return vpmc_cpus_read_sized(cpus, first, cpu, nr, sizeof(*cpu));
+}
 
 /**
  * vpmc_reason_name() - The name of a reason

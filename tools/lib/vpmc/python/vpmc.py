@@ -3,11 +3,31 @@
 
 The module is one file over ctypes. It loads libvpmc.so.0, or the library that VPMC_LIBRARY names. The harness runs the code from C, so its samples do not contain Python's own cost. Names are those of C, without "vpmc_".
 
-    import vpmc
+Regions count parts of a thread:
 
-    with vpmc.Regions("instructions,branches") as regions:         rows = regions.region("rows")         with rows:             work()         print(rows.stats(0).mean, rows.count())
+    >>> import vpmc
+    >>> with vpmc.Regions("instructions,branches") as regions:
+    ...     rows = regions.region("rows")
+    ...     with rows:
+    ...         total = sum(range(1000))
+    ...     calls = rows.count()[0]
+    ...     known = rows.stats(0).sum + rows.dirty(0) > 0
+    >>> calls, known
+    (1, True)
 
-    vectors = regions.harness(ctypes.CDLL("./code.so").function, 1000)     vectors.csv(sys.stdout)"""
+Counters are read at any time:
+
+    >>> with vpmc.Counters("instructions") as counters:
+    ...     before, _ = counters.read()
+    ...     after, _ = counters.read()
+    >>> after[0] > before[0]
+    True
+
+The harness runs a function of a shared library, and writes a line for each run:
+regions.harness(ctypes.CDLL("./code.so").function, 1000).csv(sys.stdout)
+
+A Region belongs to its Regions, and cannot be used after these are closed.
+"""
 
 import ctypes
 import errno
@@ -86,6 +106,7 @@ _regions_cost = _call("regions_cost", c_int, c_void_p, c_int, POINTER(c_uint64),
 _region_get = _call("region_get", c_int, c_void_p, c_char_p, POINTER(POINTER(_Region)))
 _region_stats = _call("region_stats", POINTER(_Stats), POINTER(_Region), c_int, c_uint)
 _region_dirty = _call("region_dirty", c_uint64, POINTER(_Region), c_int, c_uint)
+_region_total = _call("region_total", c_uint64, POINTER(_Region), c_int, c_uint, POINTER(c_uint64))
 _region_count = _call("region_count", None, POINTER(_Region), POINTER(_Calls))
 _stats_mean = _call("stats_mean", c_double, POINTER(_Stats))
 _stats_deviation = _call("stats_deviation", c_double, POINTER(_Stats))
@@ -115,8 +136,10 @@ class Counters:
     """The calling thread's counters. events is a list, as vpmc(7) describes it."""
 
     def __init__(self, events):
-        error, self._v, array, nr = _Error(), c_void_p(), POINTER(_Event)(), c_uint()
-        _check(_open(byref(self._v), 0, byref(error)), "open", error)
+        self._v = None
+        error, v, array, nr = _Error(), c_void_p(), POINTER(_Event)(), c_uint()
+        _check(_open(byref(v), 0, byref(error)), "open", error)
+        self._v = v
         try:
             _check(_parse(events.encode(), byref(array), byref(nr), byref(error)), events, error)
             try:
@@ -139,8 +162,18 @@ class Counters:
         return [self._count[i] for i in self._element], self._ticks.value
 
     def close(self):
-        _close(self._v)
-        self._v = None
+        v, self._v = self._v, None
+        if v:
+            _close(v)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def __del__(self):
+        self.close()
 
 
 class Stats:
@@ -156,14 +189,19 @@ class Stats:
 class Region:
     """A region, for "with" or begin() and end(). Its values contain Python's own cost."""
 
-    def __init__(self, pointer, name):
-        self._region, self.name = pointer, name
+    def __init__(self, regions, pointer, name):
+        self._regions, self._region, self.name = regions, pointer, name
+
+    def _pointer(self):
+        if not self._regions.is_open():
+            raise Error(errno.EBADF, f"{self.name}: its regions are closed")
+        return self._region
 
     def begin(self):
-        _check(self._region.contents.begin(self._region), f"{self.name}: begin")
+        _check(self._pointer().contents.begin(self._region), f"{self.name}: begin")
 
     def end(self):
-        _check(self._region.contents.end(self._region), f"{self.name}: end")
+        _check(self._pointer().contents.end(self._region), f"{self.name}: end")
 
     def __enter__(self):
         self.begin()
@@ -173,18 +211,24 @@ class Region:
         self.end()
 
     def stats(self, event, which=INCLUSIVE):
-        pointer = _region_stats(self._region, event, which)
+        """Returns the Stats of an event's clean samples. dirty() has the sum of the others."""
+        pointer = _region_stats(self._pointer(), event, which)
         if not pointer:
-            raise Error(22, f"{self.name}: there is no event {event}")
+            raise Error(errno.EINVAL, f"{self.name}: there is no event {event}")
         return Stats(pointer)
 
     def dirty(self, event, which=INCLUSIVE):
-        return _region_dirty(self._region, event, which)
+        return _region_dirty(self._pointer(), event, which)
+
+    def total(self, event, which=INCLUSIVE):
+        """Returns the sum of all samples, and how much of it is of dirty ones."""
+        dirty = c_uint64()
+        return _region_total(self._pointer(), event, which, byref(dirty)), dirty.value
 
     def count(self):
         """Returns (calls, dirty, unfinished)."""
         calls = _Calls()
-        _region_count(self._region, byref(calls))
+        _region_count(self._pointer(), byref(calls))
         return calls.calls, calls.dirty, calls.unfinished
 
 
@@ -213,7 +257,7 @@ def _buffer(given, size, kind):
         return (kind * size)()
     room = memoryview(given).nbytes // ctypes.sizeof(kind)
     if room < size:
-        raise Error(28, f"buffer: it has room for {room} values, {size} are needed")
+        raise Error(errno.ENOSPC, f"buffer: it has room for {room} values, {size} are needed")
     return (kind * size).from_buffer(given)
 
 
@@ -221,9 +265,19 @@ class Regions:
     """The calling thread's regions. Without events they use the set that it has."""
 
     def __init__(self, events=None, flags=0):
-        error, self._regions = _Error(), c_void_p()
-        _check(_regions_open(byref(self._regions), events.encode() if events is not None else None, flags, byref(error)),
+        self._regions = None
+        error, regions = _Error(), c_void_p()
+        _check(_regions_open(byref(regions), events.encode() if events is not None else None, flags, byref(error)),
                "regions", error)
+        self._regions = regions
+
+    def is_open(self):
+        return self._regions is not None
+
+    def _handle(self):
+        if not self.is_open():
+            raise Error(errno.EBADF, "the regions are closed")
+        return self._regions
 
     def __enter__(self):
         return self
@@ -238,32 +292,33 @@ class Regions:
 
     def region(self, name):
         pointer = POINTER(_Region)()
-        _check(_region_get(self._regions, name.encode(), byref(pointer)), f"region '{name}'")
-        return Region(pointer, name)
+        _check(_region_get(self._handle(), name.encode(), byref(pointer)), f"region '{name}'")
+        return Region(self, pointer, name)
 
     def cost(self, event):
         """Returns what an empty region counts, and what it adds to a region around it."""
         inside, around = c_uint64(), c_uint64()
-        _check(_regions_cost(self._regions, event, byref(inside), byref(around)), f"event {event}")
+        _check(_regions_cost(self._handle(), event, byref(inside), byref(around)), f"event {event}")
         return inside.value, around.value
 
     def _nr(self):
         nr = 0
-        while not _regions_cost(self._regions, nr, byref(c_uint64()), byref(c_uint64())):
+        while not _regions_cost(self._handle(), nr, byref(c_uint64()), byref(c_uint64())):
             nr += 1
         return nr
 
     def harness(self, function, n, arg=None, flags=0, raw=None, corrected=None, dirty=None):
         """Calls function(i, arg) of a shared library n times, and counts each call.
 
-        raw and corrected are buffers for (events + 1) * n values of 64 bits. dirty is         one for n bytes. They may be from array.array or numpy. Without them, memory is         allocated."""
+        raw and corrected are buffers for (events + 1) * n values of 64 bits. dirty is one for n bytes. They may be
+        from array.array or numpy. Without them, memory is allocated."""
         size = (self._nr() + 1) * n
         raw, corrected = _buffer(raw, size, c_uint64), _buffer(corrected, size, c_uint64)
         dirty = _buffer(dirty, n, c_uint8)
         call = _Call(ctypes.cast(function, c_void_p), arg)
         vectors = _Vectors(raw=ctypes.addressof(raw), corrected=ctypes.addressof(corrected),
                            dirty=ctypes.addressof(dirty))
-        _check(_harness(self._regions, ctypes.cast(_lib.vpmc_harness_nothing, c_void_p),
+        _check(_harness(self._handle(), ctypes.cast(_lib.vpmc_harness_nothing, c_void_p),
                         ctypes.cast(_lib.vpmc_harness_around, c_void_p), byref(call), n, flags, byref(vectors)),
                "harness")
         return Vectors(n, vectors, raw, corrected, dirty)

@@ -147,14 +147,14 @@ EXPORT int vpmc_cpus_clear(struct vpmc_cpus *cpus)
 	return cpus_request(cpus, VPMC_IOC_G_CLEAR, NULL);
 }
 
-EXPORT int vpmc_cpus_read(const struct vpmc_cpus *cpus, unsigned int first,
-			  struct vpmc_global_cpu *cpu, unsigned int nr)
+EXPORT int vpmc_cpus_read_sized(const struct vpmc_cpus *cpus, unsigned int first,
+				void *cpu, unsigned int nr, size_t size)
 {
 	struct vpmc_global_read read = {
 		.size = sizeof(read),
 		.first_cpu = first,
 		.nr_cpus = nr,
-		.element_size = sizeof(*cpu),
+		.element_size = size,
 		.elements = (uintptr_t)cpu,
 	};
 	int err = cpus_request(cpus, VPMC_IOC_G_READ, &read);

@@ -351,12 +351,12 @@ EXPORT const struct vpmc_page *vpmc_page(const struct vpmc *v)
 	return v->page;
 }
 
-EXPORT int vpmc_get_info(struct vpmc_info *info)
+EXPORT int vpmc_get_info_sized(struct vpmc_info *info, size_t size)
 {
 	int saved = errno, err = 0, fd = open(OWN_FILE, O_RDONLY | O_CLOEXEC);
 
-	memset(info, 0, sizeof(*info));
-	info->size = sizeof(*info);
+	memset(info, 0, size);
+	info->size = size;
 	if (fd < 0)
 		err = errno == ENOENT ? -ENOSYS : -errno;
 	else if (ioctl(fd, VPMC_IOC_INFO, info) < 0)
@@ -364,7 +364,7 @@ EXPORT int vpmc_get_info(struct vpmc_info *info)
 	if (fd >= 0)
 		close(fd);
 	if (err)
-		memset(info, 0, sizeof(*info));
+		memset(info, 0, size);
 	errno = saved;
 	return err;
 }

@@ -163,21 +163,30 @@ static SLOWLY int begin_slowly(struct region *region)
 	return 0;
 }
 
+/* An exception or longjmp() has left them. Returns 0 or a negative error number. */
+static int end_those_within(struct vpmc_regions *regions, struct region *region)
+{
+	struct region **begun = regions->top, *last;
+	int err = 0;
+
+	while (*--begun != region)
+		if (!*begun)
+			return -ENOENT;
+	while (!err && (last = regions->top[-1]) != region)
+		err = last->public.end(&last->public);
+	return err;
+}
+
 static SLOWLY int end_slowly(struct region *region)
 {
 	struct vpmc_regions *regions = region->regions;
-	struct region **begun = regions->top;
 	unsigned int state;
 	int err = check_thread(regions);
 
+	if (!err && regions->top[-1] != region)
+		err = end_those_within(regions, region);
 	if (err)
 		return err;
-	if (begun[-1] != region) {
-		while (*--begun)
-			if (*begun == region)
-				return -EBUSY;
-		return -ENOENT;
-	}
 	if (may_try_again(regions))
 		return region->public.end(&region->public);
 	err = take_by_call(regions, regions->head, &state);

@@ -139,14 +139,12 @@ static int control_request(void *to, struct vpmc_control *control)
 	return err;
 }
 
-EXPORT int vpmc_program_raw(struct vpmc *v, struct vpmc_control *control,
-			    struct vpmc_error *error)
+EXPORT int vpmc_program_raw_sized(struct vpmc *v, struct vpmc_control *control,
+				  struct vpmc_error *error)
 {
 	int err;
 
 	vpmc_error_none(error);
-	if (!control->size)
-		control->size = sizeof(*control);
 	err = control_request(v, control);
 	return err ? refused(error, err, control, NULL) :
 		     (int)control->nr_counters;
@@ -178,18 +176,21 @@ static int fill(const struct vpmc_event *events, unsigned int nr,
 	return 0;
 }
 
-EXPORT int vpmc_fill_control(const struct vpmc_event *events, unsigned int nr,
-			     unsigned int flags, struct vpmc_control *control)
+EXPORT int vpmc_fill_control_sized(const struct vpmc_event *events,
+				   unsigned int nr, unsigned int flags,
+				   struct vpmc_control *control, size_t size)
 {
-	int err;
+	struct vpmc_control filled = {};
+	int err = fill(events, nr, flags, &filled);
 
-	memset(control, 0, sizeof(*control));
-	err = fill(events, nr, flags, control);
+	memset(control, 0, size);
+	if (!err && filled.size > size)
+		err = -ENOSPC;
 	if (err)
-		memset(control, 0, sizeof(*control));
-	else
-		control->size = sizeof(*control);
-	return err;
+		return err;
+	memcpy(control, &filled, filled.size);
+	control->size = size;
+	return 0;
 }
 
 /* Returns the index in @events of element @element of the set. */
@@ -293,16 +294,20 @@ EXPORT int vpmc_program(struct vpmc *v, struct vpmc_event *events,
 	return n;
 }
 
-EXPORT int vpmc_get_control(const struct vpmc *v, struct vpmc_control *control)
+EXPORT int vpmc_get_control_sized(const struct vpmc *v,
+				  struct vpmc_control *control, size_t size)
 {
+	size_t room = size < offsetof(struct vpmc_control, counter) ? 0 :
+		      (size - offsetof(struct vpmc_control, counter)) /
+		      sizeof(struct vpmc_counter);
 	int err;
 
-	memset(control, 0, sizeof(*control));
-	control->size = sizeof(*control);
-	control->nr_counters = VPMC_MAX_COUNTERS;
+	memset(control, 0, size);
+	control->size = size;
+	control->nr_counters = room < VPMC_MAX_COUNTERS ? room : VPMC_MAX_COUNTERS;
 	err = vpmc_request(v, VPMC_IOC_READ_CONTROL, (unsigned long)control);
 	if (err)
-		memset(control, 0, sizeof(*control));
+		memset(control, 0, size);
 	return err;
 }
 

@@ -9,17 +9,17 @@
 
 #include "count.h"
 
-EXPORT int vpmc_read_sums(const struct vpmc *v, unsigned int flags,
-			  struct vpmc_read *sums)
+EXPORT int vpmc_read_sums_sized(const struct vpmc *v, unsigned int flags,
+				struct vpmc_read *sums, size_t size)
 {
 	int err;
 
-	memset(sums, 0, sizeof(*sums));
-	sums->size = sizeof(*sums);
+	memset(sums, 0, size);
+	sums->size = size;
 	sums->flags = flags;
 	err = vpmc_request(v, VPMC_IOC_READ, (unsigned long)sums);
 	if (err)
-		memset(sums, 0, sizeof(*sums));
+		memset(sums, 0, size);
 	return err;
 }
 

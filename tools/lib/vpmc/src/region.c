@@ -117,6 +117,17 @@ EXPORT uint64_t vpmc_region_dirty(struct vpmc_region *public, int event,
 	return region->dirty_sum[which][i];
 }
 
+EXPORT uint64_t vpmc_region_total(struct vpmc_region *public, int event,
+				  unsigned int which, uint64_t *dirty)
+{
+	const struct vpmc_stats *stats = vpmc_region_stats(public, event, which);
+	uint64_t part = vpmc_region_dirty(public, event, which);
+
+	if (dirty)
+		*dirty = part;
+	return stats ? stats->sum + part : 0;
+}
+
 EXPORT void vpmc_region_count(struct vpmc_region *public,
 			      struct vpmc_region_calls *calls)
 {

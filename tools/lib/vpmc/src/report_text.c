@@ -36,14 +36,17 @@ static int widest(const struct vpmc_regions *regions)
 	return width;
 }
 
-static void write_line(struct writer *w, const struct vpmc_stats *stats)
+/* The sum is of all samples, the rest of the clean ones. */
+static void write_line(struct writer *w, const struct vpmc_stats *stats,
+		       uint64_t dirty)
 {
+	vpmc_put(w, "%16llu", (unsigned long long)(stats->sum + dirty));
 	if (!stats->n) {
-		vpmc_put(w, "%16s\n", "-");
+		vpmc_put(w, " %14s\n", "-");
 		return;
 	}
-	vpmc_put(w, "%16llu %14llu %14llu %16.2f %14llu %12.2f\n",
-		 (unsigned long long)stats->sum, (unsigned long long)stats->min,
+	vpmc_put(w, " %14llu %14llu %16.2f %14llu %12.2f\n",
+		 (unsigned long long)stats->min,
 		 (unsigned long long)vpmc_stats_quantile(stats, 0.5),
 		 vpmc_stats_mean(stats), (unsigned long long)stats->max,
 		 vpmc_stats_deviation(stats));
@@ -70,10 +73,12 @@ static void write_region(struct writer *w, const struct region *region, int widt
 
 		vpmc_put(w, "  %-*s inclusive ", width,
 			 value_name(regions, event, buffer));
-		write_line(w, &stats[VPMC_INCLUSIVE]);
+		write_line(w, &stats[VPMC_INCLUSIVE],
+			   region->dirty_sum[VPMC_INCLUSIVE][i]);
 		if (stats[VPMC_INCLUSIVE].sum != stats[VPMC_EXCLUSIVE].sum) {
 			vpmc_put(w, "  %-*s exclusive ", width, "");
-			write_line(w, &stats[VPMC_EXCLUSIVE]);
+			write_line(w, &stats[VPMC_EXCLUSIVE],
+				   region->dirty_sum[VPMC_EXCLUSIVE][i]);
 		}
 		if (region->dirty)
 			vpmc_put(w, "  %-*s dirty     %16llu\n", width, "",

@@ -66,6 +66,8 @@ with vpmc.Regions("instructions,branches") as regions:
     stats = inner.stats(0)
     check("statistics", stats.n == 10 - inner.count()[1] and stats.min <= stats.median <= stats.max
           and sum(n for _, n in stats.histogram) == stats.n and stats.sum == round(stats.mean * stats.n))
+    total, dirty = inner.total(0)
+    check("the total", total == stats.sum + inner.dirty(0) and dirty == inner.dirty(0))
     check("the cost", 0 < regions.cost(0)[0] < regions.cost(0)[1])
     check("end without begin", error_of(inner.end) == (2, "[Errno 2] inner: end: No such file or directory"))
     check("no such event", error_of(inner.stats, 2)[0] == 22)
@@ -79,4 +81,15 @@ after, later = counters.read()
 check("reads", counters.names == ["instructions", "branches"] and ticks < later
       and all(a < b for a, b in zip(before, after)))
 counters.close()
+counters.close()
+check("closed counters are an error", error_of(counters.read)[0] == 9)
+for name, call in {"begin": inner.begin, "end": inner.end, "stats": lambda: inner.stats(0), "dirty": lambda: inner.dirty(0),
+                   "total": lambda: inner.total(0), "count": inner.count}.items():
+    check(f"{name} of closed regions is an error", error_of(call) == (9, "[Errno 9] inner: its regions are closed"))
+check("so is another region", error_of(regions.region, "late") == (9, "[Errno 9] the regions are closed"))
+check("and their harness", error_of(regions.harness, code.turns, 1)[0] == 9)
+examples = "\n".join(line[8:] for line in vpmc.__doc__.splitlines() if line.startswith(("    >>> ", "    ... ")))
+names = {}
+exec(compile(examples, "vpmc.__doc__", "exec"), names)
+check("the documentation's examples", names["calls"] == 1 and names["known"] and names["after"][0] > names["before"][0])
 sys.exit(failed != 0)

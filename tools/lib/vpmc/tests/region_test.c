@@ -228,10 +228,10 @@ TEST_F(region, errors)
 	EXPECT_EQ(-ENOENT, vpmc_end(self->outer));
 	EXPECT_EQ(0, vpmc_begin(self->outer));
 	EXPECT_EQ(0, vpmc_begin(self->inner));
-	EXPECT_EQ(-EBUSY, vpmc_end(self->outer));
 	EXPECT_EQ(0, vpmc_end(self->inner));
 	EXPECT_EQ(-ENOENT, vpmc_end(self->inner));
 	EXPECT_EQ(0, vpmc_end(self->outer));
+	EXPECT_EQ(-ENOENT, vpmc_end(self->outer));
 	for (i = 0; i < VPMC_REGIONS_DEPTH; i++)
 		EXPECT_EQ(0, vpmc_begin(i % 2 ? self->outer : self->inner));
 	EXPECT_EQ(-ENOSPC, vpmc_begin(self->outer));
@@ -269,6 +269,31 @@ TEST_F(region, errors)
 	EXPECT_EQ(0, vpmc_begin(self->outer));
 	EXPECT_EQ(-EBUSY, vpmc_regions_close(self->regions));
 	self->regions = NULL;
+}
+
+/* What an exception leaves is ended with the region around it. */
+TEST_F(region, left_without_end)
+{
+	uint64_t total, dirty;
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		ASSERT_EQ(0, vpmc_begin(self->outer));
+		ASSERT_EQ(0, vpmc_begin(self->inner));
+		ASSERT_EQ(0, vpmc_begin(self->inner));
+		loop_inner(100);
+		ASSERT_EQ(0, vpmc_end(self->outer));
+		ASSERT_EQ(-ENOENT, vpmc_end(self->inner));
+	}
+	EXPECT_EQ(100, calls_of(self->outer).calls);
+	EXPECT_EQ(200, calls_of(self->inner).calls);
+	EXPECT_EQ(0, calls_of(self->inner).unfinished);
+	total = vpmc_region_total(self->outer, 1, VPMC_INCLUSIVE, &dirty);
+	EXPECT_LE(100 * BRANCHES(100), total);
+	EXPECT_EQ(dirty, vpmc_region_dirty(self->outer, 1, VPMC_INCLUSIVE));
+	EXPECT_EQ(total - dirty,
+		  vpmc_region_stats(self->outer, 1, VPMC_INCLUSIVE)->sum);
+	EXPECT_EQ(0, vpmc_region_total(self->outer, 2, VPMC_INCLUSIVE, NULL));
 }
 
 static void *others_regions(void *arg)

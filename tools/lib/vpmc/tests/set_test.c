@@ -411,6 +411,77 @@ TEST_F(set, share)
 	EXPECT_EQ(1, sums.set_number);
 }
 
+/* What a program with an older or a newer header has room for, and a guard behind it. */
+struct room {
+	union {
+		struct vpmc_read sums;
+		struct vpmc_control control;
+		struct vpmc_info info;
+		unsigned char byte[2048];
+	};
+};
+
+static bool is_guarded(const struct room *room, size_t size)
+{
+	for (; size < sizeof(*room); size++)
+		if (room->byte[size] != 0xff)
+			return false;
+	return true;
+}
+
+static bool is_zero(const struct room *room, size_t from, size_t to)
+{
+	for (; from < to; from++)
+		if (room->byte[from])
+			return false;
+	return true;
+}
+
+/* Programs whose header has 32 bytes fewer, or more, than the library's. */
+TEST_F(set, other_headers)
+{
+	struct room room;
+	size_t size;
+	int more;
+
+	ASSERT_EQ(2, program(self, "instructions,branches", 0));
+	for (more = -32; more <= 32; more += 32) {
+		size = sizeof(struct vpmc_read) + more;
+		filled_with_ones(&room, sizeof(room));
+		EXPECT_EQ(0, vpmc_read_sums_sized(self->v, 0, &room.sums, size));
+		EXPECT_EQ(2, room.sums.nr_counters);
+		EXPECT_NE(0, room.sums.sum[0]);
+		EXPECT_TRUE(is_guarded(&room, size));
+		EXPECT_TRUE(is_zero(&room, sizeof(struct vpmc_read), size));
+
+		size = sizeof(struct vpmc_control) + more;
+		filled_with_ones(&room, sizeof(room));
+		EXPECT_EQ(0, vpmc_get_control_sized(self->v, &room.control, size));
+		EXPECT_EQ(2, room.control.nr_counters);
+		EXPECT_TRUE(is_guarded(&room, size));
+		EXPECT_TRUE(is_zero(&room, sizeof(struct vpmc_control), size));
+
+		filled_with_ones(&room, sizeof(room));
+		EXPECT_EQ(0, vpmc_fill_control_sized(self->events, self->nr, 0,
+						     &room.control, size));
+		EXPECT_TRUE(is_guarded(&room, size));
+		EXPECT_TRUE(is_zero(&room, sizeof(struct vpmc_control), size));
+		EXPECT_EQ(2, vpmc_program_raw_sized(self->v, &room.control, &error));
+	}
+	for (more = 0; more <= 32; more += 32) {
+		size = sizeof(struct vpmc_info) + more;
+		filled_with_ones(&room, sizeof(room));
+		EXPECT_EQ(0, vpmc_get_info_sized(&room.info, size));
+		EXPECT_NE(0, room.info.kind);
+		EXPECT_TRUE(is_guarded(&room, size));
+		EXPECT_TRUE(is_zero(&room, sizeof(struct vpmc_info), size));
+	}
+	filled_with_ones(&room, sizeof(room));
+	EXPECT_EQ(-ENOSPC, vpmc_fill_control_sized(self->events, self->nr, 0,
+						   &room.control, 64));
+	EXPECT_TRUE(is_guarded(&room, 64));
+}
+
 /* A family with two children that have ended and one that lives. */
 TEST_F(set, family)
 {
