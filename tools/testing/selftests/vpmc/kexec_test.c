@@ -8,9 +8,9 @@
  * touched them. Its output goes to the channels of scripts/vm.
  *
  * The counters are threads', with periods and signals; with the argument "cpus", those
- * of /dev/perfctr; with "borrowed", threads' that borrow all of them from perf; with
- * "beside", threads' that borrow some, beside more events of perf than there are
- * counters, and beside the watchdog.
+ * of /dev/perfctr; with "borrowed", threads' that borrow all of them from perf. Where perf
+ * keeps counters they are threads' that borrow some, beside more events of perf than
+ * there are counters, and beside the watchdog.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -198,7 +198,7 @@ static void await_registers(int cpu, enum mode mode)
 		await_register(cpu, MSR_EVTSEL0 + i);
 		await_register(cpu, MSR_PERFCTR0 + i);
 	}
-	/* In "beside" nobody has the last one. */
+	/* In BESIDE nobody has the last one. */
 	for (i = 0; i < NR_FIXED - (mode == BESIDE); i++)
 		await_register(cpu, MSR_FIXED_CTR0 + i);
 	await_register(cpu, MSR_FIXED_CTR_CTRL);
@@ -349,12 +349,11 @@ int main(int argc, char **argv)
 	/* Where it may not run, the tests tell why. */
 	if (machine_lacks(test_needs))
 		return test_harness_run(argc, argv);
-	mode = argc > 1 ? mode_of(argv[1]) : ALL;
+	mode = perf_keeps_counters() ? BESIDE : argc > 1 ? mode_of(argv[1]) : ALL;
 	if (mode == BORROWED && write_file("/proc/sys/kernel/vpmc_counters", "shared 4,3"))
 		die("kernel.vpmc_counters");
-	if (mode == BESIDE && (read_number("/proc/sys/kernel/nmi_watchdog") != 1 ||
-			       !perf_keeps_counters()))
-		die("no watchdog, or the whole PMU");
+	if (mode == BESIDE && read_number("/proc/sys/kernel/nmi_watchdog") != 1)
+		die("no watchdog");
 	load_kernel(mode);
 	start_counting(mode);
 	reboot(LINUX_REBOOT_CMD_KEXEC);
