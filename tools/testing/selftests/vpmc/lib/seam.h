@@ -316,7 +316,7 @@ static inline pid_t seam_borrower(int cpu)
 	}
 }
 
-/* Ends a process of this file that works all the time. 0, if nothing was wrong until then. */
+/* Ends a process that works all the time. 0 if nothing was wrong until then. */
 static inline int seam_kill(pid_t pid)
 {
 	kill(pid, SIGKILL);
