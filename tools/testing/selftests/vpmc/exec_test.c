@@ -7,7 +7,7 @@
  */
 #include <linux/capability.h>
 #include <sys/xattr.h>
-#include "image.h"
+#include "starter.h"
 
 #define SUID_DUMPABLE	"/proc/sys/fs/suid_dumpable"
 #define USER	1000
@@ -136,40 +136,6 @@ TEST_F(exec, counts_or_unlinks)
 	image_expect(_metadata, &self->image, variant->unlinks);
 }
 
-/* A process that waits, and becomes the image. */
-struct starter {
-	pid_t pid;
-	int go;		/* write: now */
-	int out;	/* read: what the image writes */
-	int fd;		/* its counters */
-};
-
-static int starter_start(struct starter *s, uid_t uid)
-{
-	char *argv[] = { "image", NULL }, byte;
-	int go[2], out[2];
-
-	if (pipe2(go, O_CLOEXEC) || pipe2(out, O_CLOEXEC))
-		return -1;
-	s->pid = fork();
-	if (!s->pid) {
-		if (become(uid) || dup2(out[1], 1) != 1 ||
-		    read(go[0], &byte, 1) != 1)
-			_exit(100);
-		/* The first one fails, and changes nothing. */
-		code_exec((long)"/nothing", (long)argv);
-		code_exec((long)IMAGE, (long)argv);
-		_exit(101);
-	}
-	close(go[0]);
-	close(out[1]);
-	s->go = go[1];
-	s->out = out[0];
-	while (task_state(s->pid) != 'S')
-		usleep(100);
-	return 0;
-}
-
 static int control_two(int fd, unsigned int flags)
 {
 	struct vpmc_control control;
@@ -187,16 +153,13 @@ static unsigned int exec_flags(int fd)
 	return vpmc_read_control(fd, &control) ? ~0U : control.flags;
 }
 
-/* What the image does after its STOP, which fails: it has no such descriptor. */
-#define IMAGE_ALL	code_add(CODE_EXEC_IMAGE, CODE_COUNT(29, 0))
-
 /* A tool measures another program: all of it, and nothing else. */
 TEST(enable_on_exec)
 {
 	const struct code_count all = counted_here(IMAGE_ALL);
 	struct pollfd end = { .events = POLLIN };
 	struct vpmc_read read;
-	struct starter s;
+	struct starter s = {};
 
 	ASSERT_EQ(0, image_install(0, 0, 0755));
 	ASSERT_EQ(0, starter_start(&s, 0));
@@ -225,7 +188,7 @@ TEST(enable_on_exec_while_running)
 {
 	const struct code_count all = counted_here(IMAGE_ALL);
 	struct vpmc_read before, read;
-	struct starter s;
+	struct starter s = {};
 	int fd;
 
 	ASSERT_EQ(0, image_install(0, 0, 0755));
@@ -284,7 +247,7 @@ TEST(watched_and_set_user_id)
 {
 	struct vpmc_read before, read;
 	struct pollfd end = { .events = POLLIN };
-	struct starter s;
+	struct starter s = {};
 	pid_t pid;
 
 	pid = fork_watcher(&s);
@@ -343,7 +306,7 @@ TEST(attached_while_it_becomes_root)
 {
 	int fds[100], n, i;
 	struct vpmc_read read;
-	struct starter s;
+	struct starter s = {};
 	pid_t pid;
 
 	pid = fork_watcher(&s);

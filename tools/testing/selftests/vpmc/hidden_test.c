@@ -11,6 +11,7 @@
 #include "global.h"
 #include "inherit.h"
 #include "isolation.h"
+#include "perf_page.h"
 
 #define USER		1000
 #define PERF_PARANOID	"/proc/sys/kernel/perf_event_paranoid"
@@ -69,36 +70,6 @@ static int map_event(void)
 	return event_page == MAP_FAILED || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 }
 
-static uint64_t event_count(void)
-{
-	uint32_t lock, index;
-	uint64_t count, mask;
-
-	do {
-		lock = *(volatile uint32_t *)&event_page->lock;
-		__asm__ __volatile__("" : : : "memory");
-		index = event_page->index;
-		mask = ~0ULL >> (64 - event_page->pmc_width);
-		count = event_page->offset;
-		if (index)
-			count += vpmc_rdpmc(index - 1);
-		__asm__ __volatile__("" : : : "memory");
-	} while (lock != *(volatile uint32_t *)&event_page->lock);
-	return index ? count & mask : ~0ULL;
-}
-
-/* The difference of two loops has no branch but theirs. */
-static uint64_t event_of_loop(void)
-{
-	uint64_t first = event_count(), second, third;
-
-	code_loop(TURNS, 0);
-	second = event_count();
-	code_loop(2 * TURNS, 0);
-	third = event_count();
-	return third - second - (second - first);
-}
-
 /* A bit of a mask of counters, as an index */
 static uint32_t index_of(unsigned int bit)
 {
@@ -128,7 +99,7 @@ static void look_meanwhile(struct hidden *h)
 		code_syscalls(h->syscalls, 0);
 	}
 	if (event_page)
-		h->perf = event_of_loop();
+		h->perf = perf_page_of_loop(event_page, TURNS);
 }
 
 static int map_own_set(void)

@@ -3,11 +3,14 @@
  * kexec leaves the counters off for the next kernel, whatever they did before.
  *
  * In the first kernel this program loads another one (/add/bzImage), with
- * itself as init, starts counters on all CPUs (threads'; with the argument
- * "cpus", those of /dev/perfctr; with "borrowed", threads' that borrow them from
- * perf) and boots that. There it looks at
+ * itself as init, starts counters on all CPUs and boots that. There it looks at
  * the registers. That kernel does not know that there is a PMU, so nobody has
  * touched them. Its output goes to the channels of scripts/vm.
+ *
+ * The counters are threads', with periods and signals; with the argument "cpus", those
+ * of /dev/perfctr; with "borrowed", threads' that borrow all of them from perf. Where perf
+ * keeps counters they are threads' that borrow some, beside more events of perf than
+ * there are counters, and beside the watchdog.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -16,6 +19,9 @@
 #include <sys/stat.h>
 #include <linux/reboot.h>
 #include "global.h"
+#include "msr.h"
+#include "overflow.h"
+#include "perf.h"
 
 #define KERNEL		"/add/bzImage"
 #define INITRAMFS	"/tmp/kexec-initramfs"
@@ -23,18 +29,24 @@
 #define NR_FIXED	3
 #define MAX_CPUS	8
 
-#define MSR_PERFCTR0		0xc1
-#define MSR_EVTSEL0		0x186
-#define MSR_FIXED_CTR0		0x309
-#define MSR_FIXED_CTR_CTRL	0x38d
-#define MSR_GLOBAL_STATUS	0x38e
-#define MSR_GLOBAL_CTRL		0x38f
+#define PERIOD		200003
 
 static const struct choice all[] = {
 	{ 0x300c0, 0 }, { 0x300c4, 1 }, { 0x3003c, 2 }, { 0x200c0, 3 },
 	{ 0x300c0, FIXED(0) }, { 0x3003c, FIXED(1) }, { 0x30300, FIXED(2) },
 	{}
 };
+
+/* The watchdog has fixed counter 1. */
+static const struct choice some[] = {
+	{ 0x300c0, FIXED(0) }, { 0x300c4, VPMC_ANY }, { 0x300c0, VPMC_ANY }, {}
+};
+
+enum mode {
+	ALL, OF_CPUS, BORROWED, BESIDE,
+};
+
+static const char *const mode_name[] = { "all", "cpus", "borrowed", "beside" };
 
 static void die(const char *what)
 {
@@ -45,15 +57,10 @@ static void die(const char *what)
 
 static uint64_t rdmsr(int cpu, uint32_t msr)
 {
-	char path[32];
 	uint64_t value;
-	int fd;
 
-	snprintf(path, sizeof(path), "/dev/cpu/%d/msr", cpu);
-	fd = open(path, O_RDONLY);
-	if (fd < 0 || pread(fd, &value, sizeof(value), msr) != sizeof(value))
-		die(path);
-	close(fd);
+	if (msr_read(cpu, msr, &value))
+		die("/dev/cpu");
 	return value;
 }
 
@@ -93,35 +100,72 @@ static int make_initramfs(void)
 	return open(INITRAMFS, O_RDONLY);
 }
 
-static void load_kernel(bool borrowed)
+static void load_kernel(enum mode mode)
 {
-	char line[512] = "console=ttyS0 panic=-1 clearcpuid=arch_perfmon --";
+	char line[512] = "console=ttyS0 panic=-1 clearcpuid=arch_perfmon -- ";
 	int kernel = open(KERNEL, O_RDONLY), initramfs, cpu;
 
 	if (kernel < 0)
 		die(KERNEL);
 	initramfs = make_initramfs();
+	strcat(line, mode_name[mode]);
 	/*
 	 * What GLOBAL_CTRL was before the counters were taken. With borrowed
 	 * counters perf's bits stay in it. They are zero: perf has no events.
 	 */
 	for (cpu = 0; cpu < nr_cpus() && cpu < MAX_CPUS; cpu++)
 		sprintf(strchr(line, 0), " %#llx",
-			borrowed ? 0ULL :
+			mode == BORROWED ? 0ULL :
 			(unsigned long long)rdmsr(cpu, MSR_GLOBAL_CTRL));
 	if (syscall(SYS_kexec_file_load, kernel, initramfs, strlen(line) + 1,
 		    line, 0UL))
 		die("kexec_file_load");
 }
 
-static void *count(void *arg)
+static void nothing_to_do(int sig)
+{
+}
+
+/* Counts with a period, whose end stops nothing. */
+static void count(int cpu, const struct choice *choice)
 {
 	struct set set;
 
-	if (pin((long)arg) || set_open(&set, all))
+	if (pin(cpu) || set_open(&set, choice))
 		die("a counting thread");
+	set.control.counter[0].period = PERIOD;
+	set.control.flags |= VPMC_CONTROL_REARM;
+	set.control.signal = OVERFLOW_SIGNAL;
+	if (set_control(&set))
+		die("a period");
 	set_measure(&set, code_loop, LONG_MAX, 0);
+}
+
+static void *count_all(void *arg)
+{
+	count((long)arg, all);
 	return NULL;
+}
+
+static void *count_some(void *arg)
+{
+	count((long)arg, some);
+	return NULL;
+}
+
+/* Flexible events of a CPU, which perf multiplexes. */
+static void open_flexible_events(int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
+	};
+	int i;
+
+	for (i = 0; i < NR_GP + 1; i++)
+		if (syscall(SYS_perf_event_open, &attr, -1, cpu, -1, 0) < 0)
+			die("an event of perf");
 }
 
 /* Until a register is not zero, at most a minute. */
@@ -146,30 +190,42 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* Returns when all registers are in use on all CPUs. */
-static void start_counting(bool cpus)
+static void await_registers(int cpu, enum mode mode)
 {
-	pthread_t thread;
-	int cpu, i, fd;
+	int i;
 
-	if (cpus) {
+	for (i = 0; i < NR_GP; i++) {
+		await_register(cpu, MSR_EVTSEL0 + i);
+		await_register(cpu, MSR_PERFCTR0 + i);
+	}
+	/* In BESIDE nobody has the last one. */
+	for (i = 0; i < NR_FIXED - (mode == BESIDE); i++)
+		await_register(cpu, MSR_FIXED_CTR0 + i);
+	await_register(cpu, MSR_FIXED_CTR_CTRL);
+}
+
+/* Returns when all registers are in use on all CPUs. */
+static void start_counting(enum mode mode)
+{
+	void *(*const body[])(void *) = { count_all, run, count_all, count_some };
+	pthread_t thread;
+	int cpu, fd;
+
+	if (signal(OVERFLOW_SIGNAL, nothing_to_do) == SIG_ERR)
+		die("signal");
+	if (mode == OF_CPUS) {
 		fd = global_open();
 		if (global_program(fd, VPMC_ALL_CPUS, all) || global_start(fd))
 			die("/dev/perfctr");
 	}
-	for (cpu = 0; cpu < nr_cpus(); cpu++)
-		if (pthread_create(&thread, NULL, cpus ? run : count,
-				   (void *)(long)cpu))
-			die("pthread_create");
 	for (cpu = 0; cpu < nr_cpus(); cpu++) {
-		for (i = 0; i < NR_GP; i++) {
-			await_register(cpu, MSR_EVTSEL0 + i);
-			await_register(cpu, MSR_PERFCTR0 + i);
-		}
-		for (i = 0; i < NR_FIXED; i++)
-			await_register(cpu, MSR_FIXED_CTR0 + i);
-		await_register(cpu, MSR_FIXED_CTR_CTRL);
+		if (mode == BESIDE)
+			open_flexible_events(cpu);
+		if (pthread_create(&thread, NULL, body[mode], (void *)(long)cpu))
+			die("pthread_create");
 	}
+	for (cpu = 0; cpu < nr_cpus(); cpu++)
+		await_registers(cpu, mode);
 }
 
 /* Of the second kernel: opens a channel of scripts/vm. */
@@ -186,7 +242,8 @@ static int channel(const char *path)
 	return -1;
 }
 
-/* Of the second kernel: what the first one found in GLOBAL_CTRL. */
+/* Of the second kernel: what the first one did, and what it found in GLOBAL_CTRL. */
+static enum mode mode;
 static uint64_t global_ctrl[MAX_CPUS];
 
 TEST(nobody_has_touched_the_counters)
@@ -195,29 +252,63 @@ TEST(nobody_has_touched_the_counters)
 	EXPECT_EQ(-1, access("/sys/bus/event_source/devices/cpu", F_OK));
 }
 
+/* perf leaves what a counter counted in its select, and switches it off. */
 TEST(nothing_counts)
 {
+	const uint64_t on = mode == BESIDE ? EVTSEL_ENABLE : ~0ULL;
 	int cpu, i;
 
 	for (cpu = 0; cpu < nr_cpus(); cpu++) {
 		for (i = 0; i < NR_GP; i++)
-			EXPECT_EQ(0, rdmsr(cpu, MSR_EVTSEL0 + i));
+			EXPECT_EQ(0, rdmsr(cpu, MSR_EVTSEL0 + i) & on);
 		EXPECT_EQ(0, rdmsr(cpu, MSR_FIXED_CTR_CTRL));
 		EXPECT_EQ(global_ctrl[cpu], rdmsr(cpu, MSR_GLOBAL_CTRL));
 	}
 }
 
+/* perf leaves its counts in the counters that it had, and in those that came back to it. */
 TEST(nothing_was_counted)
 {
 	int cpu, i;
 
 	for (cpu = 0; cpu < nr_cpus(); cpu++) {
-		for (i = 0; i < NR_GP; i++)
+		for (i = 0; i < NR_GP && mode != BESIDE; i++)
 			EXPECT_EQ(0, rdmsr(cpu, MSR_PERFCTR0 + i));
 		for (i = 0; i < NR_FIXED; i++)
-			EXPECT_EQ(0, rdmsr(cpu, MSR_FIXED_CTR0 + i));
+			if (mode != BESIDE || i != 1)
+				EXPECT_EQ(0, rdmsr(cpu, MSR_FIXED_CTR0 + i));
 		EXPECT_EQ(0, rdmsr(cpu, MSR_GLOBAL_STATUS));
 	}
+}
+
+/* Whoever had a counter: sets with periods, perf's flexible events, the watchdog. */
+TEST(no_counter_moves)
+{
+	uint64_t gp[NR_GP], fixed[NR_FIXED];
+	int cpu, i;
+
+	for (cpu = 0; cpu < nr_cpus(); cpu++) {
+		ASSERT_EQ(0, pin(cpu));
+		for (i = 0; i < NR_GP; i++)
+			gp[i] = rdmsr(cpu, MSR_PERFCTR0 + i);
+		for (i = 0; i < NR_FIXED; i++)
+			fixed[i] = rdmsr(cpu, MSR_FIXED_CTR0 + i);
+		code_loop(10000, 0);
+		for (i = 0; i < NR_GP; i++)
+			EXPECT_EQ(gp[i], rdmsr(cpu, MSR_PERFCTR0 + i));
+		for (i = 0; i < NR_FIXED; i++)
+			EXPECT_EQ(fixed[i], rdmsr(cpu, MSR_FIXED_CTR0 + i));
+		EXPECT_EQ(0, rdmsr(cpu, MSR_GLOBAL_STATUS));
+	}
+}
+
+static enum mode mode_of(const char *name)
+{
+	enum mode m = BESIDE;
+
+	while (m && strcmp(name, mode_name[m]))
+		m--;
+	return m;
 }
 
 static void second_kernel(int argc, char **argv)
@@ -231,10 +322,11 @@ static void second_kernel(int argc, char **argv)
 	status = channel("/dev/vport0p3");
 	if (mount("sys", "/sys", "sysfs", 0, NULL))
 		die("/sys");
-	if (argc != 1 + nr_cpus() || nr_cpus() > MAX_CPUS)
+	if (argc != 2 + nr_cpus() || nr_cpus() > MAX_CPUS)
 		die("arguments");
+	mode = mode_of(argv[1]);
 	for (cpu = 0; cpu < nr_cpus(); cpu++)
-		global_ctrl[cpu] = strtoull(argv[1 + cpu], NULL, 0);
+		global_ctrl[cpu] = strtoull(argv[2 + cpu], NULL, 0);
 	/* A child, because it ends the process. */
 	if (!fork()) {
 		argv[1] = NULL;
@@ -250,8 +342,6 @@ NEEDS({ "*", EXACT | DISTURBS | ROOT },);
 
 int main(int argc, char **argv)
 {
-	bool borrowed;
-
 	if (getpid() == 1) {
 		second_kernel(argc, argv);
 		return 1;
@@ -259,11 +349,13 @@ int main(int argc, char **argv)
 	/* Where it may not run, the tests tell why. */
 	if (machine_lacks(test_needs))
 		return test_harness_run(argc, argv);
-	borrowed = argc > 1 && !strcmp(argv[1], "borrowed");
-	if (borrowed && write_file("/proc/sys/kernel/vpmc_counters", "shared 4,3"))
+	mode = perf_keeps_counters() ? BESIDE : argc > 1 ? mode_of(argv[1]) : ALL;
+	if (mode == BORROWED && write_file("/proc/sys/kernel/vpmc_counters", "shared 4,3"))
 		die("kernel.vpmc_counters");
-	load_kernel(borrowed);
-	start_counting(argc > 1 && !strcmp(argv[1], "cpus"));
+	if (mode == BESIDE && read_number("/proc/sys/kernel/nmi_watchdog") != 1)
+		die("no watchdog");
+	load_kernel(mode);
+	start_counting(mode);
 	reboot(LINUX_REBOOT_CMD_KEXEC);
 	die("kexec");
 }

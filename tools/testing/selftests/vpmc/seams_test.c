@@ -9,52 +9,8 @@
 #include <linux/seccomp.h>
 
 #include "global.h"
-#include "perf.h"
+#include "seam_events.h"
 #include "seams.h"
-
-#define WATCHDOG	"/proc/sys/kernel/nmi_watchdog"
-
-/* Branches of the worker: pinned, or in a group, or each by itself. */
-static int open_events(int *fd, int n, pid_t tid, bool pinned, bool group)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_HARDWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS | perf_pmu_here(),
-		.pinned = pinned,
-		.exclude_kernel = 1,
-	};
-	int i;
-
-	for (i = 0; i < n; i++) {
-		fd[i] = syscall(SYS_perf_event_open, &attr, tid, -1,
-				group && i ? fd[0] : -1, 0);
-		if (fd[i] < 0)
-			return -errno;
-	}
-	return 0;
-}
-
-/* How many of the events have counted the work. One that was given up reads nothing. */
-static int events_alive(const int *fd, int n)
-{
-	int i, alive = 0;
-	__u64 count;
-
-	for (i = 0; i < n; i++)
-		alive += read(fd[i], &count, 8) == 8 && count > 0;
-	return alive;
-}
-
-static void close_events(int *fd, int n)
-{
-	int i;
-
-	for (i = 0; i < n; i++) {
-		close(fd[i]);
-		fd[i] = -1;
-	}
-}
 
 /* More events than there are counters: perf multiplexes them. */
 TEST_F(seams, flexible_events)
@@ -100,41 +56,19 @@ TEST_F(seams, mapped_event)
 	EXPECT_EQ(0, work_and_compare(&self->seam));
 }
 
-/* Another process borrows a counter, and ends, all the time. */
-static void borrow_all_the_time(int cpu)
-{
-	static const struct choice one[] = { { EV_INSNS, VPMC_ANY }, {} };
-	struct set set;
-
-	if (pin(cpu) || prctl(PR_SET_PDEATHSIG, SIGKILL))
-		_exit(1);
-	for (;;) {
-		if (set_open(&set, one) || set_measure(&set, code_loop, 100, 0) ||
-		    wrong_after(&set, CODE_LOOP(100)))
-			_exit(2);
-		set_close(&set);
-		usleep(500);
-	}
-}
-
 TEST_F(seams, loans)
 {
 	pid_t pid[2];
 	int i;
 
-	for (i = 0; i < 2; i++) {
-		pid[i] = fork();
-		if (!pid[i])
-			borrow_all_the_time(i);
-	}
+	for (i = 0; i < 2; i++)
+		pid[i] = seam_borrower(i);
 	for (i = 0; i < test_times(20); i++) {
 		ASSERT_EQ(0, work_and_compare(&self->seam));
 		usleep(300);
 	}
-	for (i = 0; i < 2; i++) {
-		kill(pid[i], SIGKILL);
-		EXPECT_EQ(KILLED_BY(SIGKILL), child_status(pid[i]));
-	}
+	for (i = 0; i < 2; i++)
+		EXPECT_EQ(0, seam_kill(pid[i]));
 }
 
 /* The worker is on the CPU that goes, and comes back to it. */
@@ -218,124 +152,9 @@ TEST_F(seams, starved)
 	ASSERT_EQ(0, seam_starve(s));
 	pid = seam_spinner();
 	EXPECT_EQ(0, work_and_compare(s));
-	kill(pid, SIGKILL);
-	EXPECT_EQ(KILLED_BY(SIGKILL), child_status(pid));
+	EXPECT_EQ(0, seam_kill(pid));
 	EXPECT_EQ(0, work_and_compare(s));
 	ASSERT_EQ(0, seam_feed(s));
-}
-
-/* perf's events of this thread, and a set that has borrowed what they leave. */
-FIXTURE(perf_seams)
-{
-	struct seam seam;
-	int perf[2];
-	void *page;
-};
-
-FIXTURE_VARIANT(perf_seams)
-{
-	bool pinned, group, mapped;
-};
-
-FIXTURE_VARIANT_ADD(perf_seams, pinned) { .pinned = true };
-FIXTURE_VARIANT_ADD(perf_seams, group) { .group = true };
-FIXTURE_VARIANT_ADD(perf_seams, mapped) { .mapped = true };
-FIXTURE_VARIANT_ADD(perf_seams, mapped_and_pinned) { .mapped = true, .pinned = true };
-FIXTURE_VARIANT_ADD(perf_seams, mapped_group) { .mapped = true, .group = true };
-
-FIXTURE_SETUP(perf_seams)
-{
-	ASSERT_EQ(0, pin(1));
-	ASSERT_EQ(0, open_events(self->perf, 2, 0, variant->pinned, variant->group));
-	self->page = MAP_FAILED;
-	if (variant->mapped) {
-		self->page = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, self->perf[0], 0);
-		ASSERT_NE(MAP_FAILED, self->page);
-	}
-	ASSERT_EQ(0, seam_open(&self->seam, PLAIN));
-}
-
-FIXTURE_TEARDOWN(perf_seams)
-{
-	if (self->page != MAP_FAILED)
-		munmap(self->page, PAGE);
-	close_events(self->perf, 2);
-	seam_close(&self->seam);
-}
-
-/* Both sides have counted this work. */
-static int both_count(FIXTURE_DATA(perf_seams) *self)
-{
-	__u64 before[2], after[2];
-	int i;
-
-	for (i = 0; i < 2; i++)
-		if (read(self->perf[i], &before[i], 8) != 8)
-			return -1;
-	if (work_and_compare(&self->seam))
-		return -2;
-	for (i = 0; i < 2; i++)
-		if (read(self->perf[i], &after[i], 8) != 8 ||
-		    after[i] - before[i] < PIECES * SEAM_TURNS)
-			return -3;
-	return 0;
-}
-
-TEST_F(perf_seams, hotplug)
-{
-	int i;
-
-	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(0, pin(1));
-		EXPECT_EQ(0, both_count(self));
-		ASSERT_EQ(0, set_cpu_online(1, "0"));
-		EXPECT_EQ(0, both_count(self));
-		ASSERT_EQ(0, set_cpu_online(1, "1"));
-		EXPECT_EQ(0, both_count(self));
-	}
-}
-
-TEST_F(perf_seams, suspend)
-{
-	ASSERT_EQ(0, suspend_in_test_mode());
-	EXPECT_EQ(0, both_count(self));
-}
-
-TEST_F(perf_seams, watchdog)
-{
-	char before[2] = { '0' + read_number(WATCHDOG), 0 };
-	int i;
-
-	for (i = 0; i < 4; i++) {
-		ASSERT_EQ(0, write_file(WATCHDOG, i & 1 ? "1" : "0"));
-		EXPECT_EQ(0, both_count(self));
-	}
-	EXPECT_EQ(0, write_file(WATCHDOG, before));
-}
-
-/* perf's events go on, and a new set counts beside them. */
-TEST_F(perf_seams, revoked)
-{
-	EXPECT_EQ(0, both_count(self));
-	ASSERT_EQ(0, write_file(REVOKE_FILE, "1"));
-	EXPECT_EQ(0, seam_wrong(&self->seam));
-	EXPECT_EQ(2, events_alive(self->perf, 2));
-	ASSERT_EQ(0, write_file(REVOKE_FILE, "0"));
-	ASSERT_EQ(0, seam_program(&self->seam));
-	EXPECT_EQ(0, both_count(self));
-}
-
-/* This thread gets little time, beside one that takes all. */
-TEST_F(perf_seams, starved)
-{
-	pid_t pid;
-
-	ASSERT_EQ(0, seam_starve(&self->seam));
-	pid = seam_spinner();
-	EXPECT_EQ(0, both_count(self));
-	kill(pid, SIGKILL);
-	EXPECT_EQ(KILLED_BY(SIGKILL), child_status(pid));
-	ASSERT_EQ(0, seam_feed(&self->seam));
 }
 
 /* A child that may only read, write and exit. Returns its pid. */

@@ -22,6 +22,9 @@ enum seam_kind {
 	CONTROLLED,	/* this process has programmed the child's set */
 };
 
+#define REVOKE_FILE	"/proc/sys/kernel/vpmc_revoke"
+
+#define PIECES		3
 #define SEAM_PERIOD	1000
 #define SEAM_TURNS	10000		/* of code_loop() for one piece of work */
 
@@ -238,6 +241,86 @@ static inline int seam_wrong(struct seam *s)
 		(unsigned long long)seam_signals, (unsigned long long)s->periods,
 		(unsigned long long)periods);
 	return 1;
+}
+
+/* Some pieces of work, all counted exactly. */
+static inline int work_and_compare(struct seam *s)
+{
+	int i, err = 0;
+
+	for (i = 0; i < PIECES && !err; i++)
+		err = seam_work(s);
+	return err ?: seam_wrong(s);
+}
+
+/* Suspend up to the point at which all other CPUs are offline. */
+static inline int suspend_in_test_mode(void)
+{
+	return write_file("/sys/module/suspend/parameters/pm_test_delay", "0") ?:
+	       write_file("/sys/power/pm_test", "core") ?:
+	       write_file("/sys/power/state", "mem") ?:
+	       write_file("/sys/power/pm_test", "none");
+}
+
+/* Another process takes all time of CPU 1. */
+static inline pid_t seam_spinner(void)
+{
+	const struct sched_param none = {};
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	/* It may have inherited the policy of a thread that gets little time. */
+	sched_setscheduler(0, SCHED_OTHER, &none);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		pin(1);
+}
+
+/* The worker leaves CPU 1 to whoever wants it. */
+static inline int seam_starve(struct seam *s)
+{
+	const struct sched_param none = {};
+	cpu_set_t mask;
+
+	CPU_ZERO(&mask);
+	CPU_SET(1, &mask);
+	return sched_setaffinity(s->worker, sizeof(mask), &mask) ||
+	       sched_setscheduler(s->worker, SCHED_IDLE, &none);
+}
+
+static inline int seam_feed(struct seam *s)
+{
+	const struct sched_param none = {};
+
+	return sched_setscheduler(s->worker, SCHED_OTHER, &none);
+}
+
+/* Another process borrows a counter, and ends, all the time. */
+static inline pid_t seam_borrower(int cpu)
+{
+	static const struct choice one[] = { { EV_INSNS, VPMC_ANY }, {} };
+	pid_t pid = fork();
+	struct set set;
+
+	if (pid)
+		return pid;
+	if (pin(cpu) || prctl(PR_SET_PDEATHSIG, SIGKILL))
+		_exit(1);
+	for (;;) {
+		if (set_open(&set, one) || set_measure(&set, code_loop, 100, 0) ||
+		    wrong_after(&set, CODE_LOOP(100)))
+			_exit(2);
+		set_close(&set);
+		usleep(500);
+	}
+}
+
+/* Ends a process that works all the time. 0 if nothing was wrong until then. */
+static inline int seam_kill(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	return child_status(pid) == KILLED_BY(SIGKILL) ? 0 : -1;
 }
 
 #endif /* SEAM_H */

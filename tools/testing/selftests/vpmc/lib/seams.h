@@ -9,8 +9,6 @@
 
 #include "seam.h"
 
-#define REVOKE_FILE	"/proc/sys/kernel/vpmc_revoke"
-#define PIECES		3
 #define MAX_EVENTS	12
 
 FIXTURE(seams)
@@ -47,59 +45,6 @@ FIXTURE_TEARDOWN(seams)
 	for (i = 0; i < MAX_EVENTS; i++)
 		close(self->perf[i]);
 	seam_close(&self->seam);
-}
-
-/* Some pieces of work, all counted exactly. */
-static inline int work_and_compare(struct seam *s)
-{
-	int i, err = 0;
-
-	for (i = 0; i < PIECES && !err; i++)
-		err = seam_work(s);
-	return err ?: seam_wrong(s);
-}
-
-/* Suspend up to the point at which all other CPUs are offline. */
-static inline int suspend_in_test_mode(void)
-{
-	return write_file("/sys/module/suspend/parameters/pm_test_delay", "0") ?:
-	       write_file("/sys/power/pm_test", "core") ?:
-	       write_file("/sys/power/state", "mem") ?:
-	       write_file("/sys/power/pm_test", "none");
-}
-
-/* Another process takes all time of CPU 1. */
-static inline pid_t seam_spinner(void)
-{
-	const struct sched_param none = {};
-	pid_t pid = fork();
-
-	if (pid)
-		return pid;
-	/* It may have inherited the policy of a thread that gets little time. */
-	sched_setscheduler(0, SCHED_OTHER, &none);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	for (;;)
-		pin(1);
-}
-
-/* The worker leaves CPU 1 to whoever wants it. */
-static inline int seam_starve(struct seam *s)
-{
-	const struct sched_param none = {};
-	cpu_set_t mask;
-
-	CPU_ZERO(&mask);
-	CPU_SET(1, &mask);
-	return sched_setaffinity(s->worker, sizeof(mask), &mask) ||
-	       sched_setscheduler(s->worker, SCHED_IDLE, &none);
-}
-
-static inline int seam_feed(struct seam *s)
-{
-	const struct sched_param none = {};
-
-	return sched_setscheduler(s->worker, SCHED_OTHER, &none);
 }
 
 #endif /* SEAMS_H */
