@@ -151,10 +151,11 @@ equal "openmetrics goes on" "0 1 1" \
 crew &
 target=$!
 await sh -c "[ \$(ls /proc/$target/task | wc -l) = 4 ]"
+# shellcheck disable=SC3045 # busybox has -S
 (ulimit -Sn 8; exec $STAT -o result -p $target -- true)
 equal "the limit of open files is raised" "0 1" "$? $(results result)"
 kill $target
-# shellcheck disable=SC2016
+# shellcheck disable=SC2016,SC3045
 equal "COMMAND has the limit that it had" 8 "$(ulimit -Sn 8; vpmc stat -o /dev/null -e instructions -- sh -c 'ulimit -Sn')"
 
 # JSON is UTF-8 whatever COMMAND is called
