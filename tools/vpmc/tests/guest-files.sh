@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # Where results go, what they leave alone, and who gets signals.
+# shellcheck disable=SC2086 # $STAT is a command with its options
 # shellcheck source=tools/vpmc/tests/guest-lib.sh
 . /add/guest-lib.sh
 V='vpmc: '

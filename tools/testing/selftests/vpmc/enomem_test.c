@@ -284,7 +284,8 @@ TEST_F(enomem, reading_now)
 	for_each_without(n, call_read, set, result)
 		EXPECT_LT(0, result);
 	EXPECT_EQ(1, n);
-	EXPECT_EQ(0, wrong_after(set, CODE_COUNT(0, 0)));
+	ASSERT_EQ(0, set_measure(set, code_loop, TURNS, 0));
+	EXPECT_EQ(0, wrong_after(set, CODE_LOOP(TURNS)));
 }
 
 static long call_map(struct set *set)
