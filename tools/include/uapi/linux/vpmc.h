@@ -332,6 +332,17 @@ struct vpmc_counter {
  *
  * SAMPLE: see &struct vpmc_sample_head. It needs a counter with a period,
  * REARM, @ring_records and @ring_watermark, and excludes a signal.
+ *
+ * ADD: the set that is programmed gets more counters, after those that it has.
+ * It remains the same set, in the same state: its own counters, their sums and
+ * periods, and @set_number do not change. The new counters start from zero. They
+ * may have an index, but no period and no flags, and no other flag of CONTROL is
+ * allowed. They end when the last open file description is closed on which
+ * counters were added to this set, or with the next CONTROL without ADD. Sets
+ * that are inherited later do not have them. READ of a family has their sums of
+ * the root alone, and rings and samples do not have them. So a library can
+ * count in a thread that somebody else counts. Errors: ENODATA if no set is
+ * programmed; EEXIST if the set was inherited and has no counters.
  */
 #define VPMC_CONTROL_NEW	(1U << 0)  /* fail if a set is programmed already */
 #define VPMC_CONTROL_STOPPED	(1U << 1)  /* do not start counting */
@@ -343,13 +354,15 @@ struct vpmc_counter {
 #define VPMC_CONTROL_REARM	(1U << 7)  /* continue after an overflow */
 #define VPMC_CONTROL_UNLINK_ON_CLOSE (1U << 8) /* the set ends with the descriptor */
 #define VPMC_CONTROL_SAMPLE	(1U << 9)  /* READ_SAMPLES reads the family's overflows */
+#define VPMC_CONTROL_ADD	(1U << 10) /* add counters to the set */
 
 /**
  * enum vpmc_reason - Why CONTROL was refused
  * @VPMC_REASON_NONE:		CONTROL was not refused.
  * @VPMC_REASON_RESERVED_BIT:	@evtsel has a bit that must be zero.
  * @VPMC_REASON_RESERVED_FIELD:	flags of the counter has an unknown bit, or
- *				reserved is not zero.
+ *				reserved is not zero; or with ADD, the counter
+ *				has flags or a period.
  * @VPMC_REASON_NO_MODE:	Neither USR nor OS is set.
  * @VPMC_REASON_BAD_INDEX:	The processor has no counter @index.
  * @VPMC_REASON_INDEX_TAKEN:	Two counters name one @index.
@@ -482,9 +495,9 @@ enum vpmc_reason {
  * succeeds. User-mode counts then begin with the new program's first
  * instruction.
  *
- * CONTROL replaces the whole set or, on any error, changes nothing. Success
- * clears all sums, run time, switches and migrations except those with
- * PRESERVE.
+ * CONTROL replaces the whole set or, with VPMC_CONTROL_ADD, adds counters to it.
+ * On any error it changes nothing. Replacing clears all sums, run time, switches
+ * and migrations except those with PRESERVE.
  *
  * When a counter's period has passed the set stops, with the state
  * VPMC_STATE_OVERFLOWED, until RESUME; with VPMC_CONTROL_REARM it continues

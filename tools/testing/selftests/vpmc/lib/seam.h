@@ -20,6 +20,7 @@ enum seam_kind {
 	SAMPLED,	/* a period, and samples */
 	INHERITED,	/* the child has inherited the set */
 	CONTROLLED,	/* this process has programmed the child's set */
+	GROWN,		/* another descriptor has added a counter */
 };
 
 #define REVOKE_FILE	"/proc/sys/kernel/vpmc_revoke"
@@ -32,6 +33,7 @@ enum seam_kind {
  * struct seam - A set and its worker
  * @kind:	Which set.
  * @set:	The worker's, or the root's.
+ * @adder:	With GROWN: the other descriptor.
  * @child:	The worker, if it is not this thread; else its pid is 0.
  * @worker:	Id of the worker's thread.
  * @pieces:	How many pieces of work were counted.
@@ -42,6 +44,7 @@ enum seam_kind {
 struct seam {
 	enum seam_kind kind;
 	struct set set;
+	int adder;
 	struct child child;
 	pid_t worker;
 	unsigned int pieces;
@@ -82,6 +85,19 @@ static inline void seam_child(struct child *c)
 	_exit(0);
 }
 
+/* The set counts one event more. */
+static inline int seam_add(struct seam *s)
+{
+	static const struct choice more[] = { { EV_INSNS, VPMC_ANY }, {} };
+	struct vpmc_control control;
+
+	if (s->adder)
+		close(s->adder);
+	s->adder = vpmc_open();
+	control_of(&control, more, VPMC_CONTROL_ADD);
+	return vpmc_ioctl(s->adder, VPMC_IOC_CONTROL, &control);
+}
+
 static inline int seam_program(struct seam *s)
 {
 	struct vpmc_control *control = &s->set.control;
@@ -107,6 +123,8 @@ static inline int seam_program(struct seam *s)
 	s->periods = 0;
 	seam_signals = 0;
 	err = set_control(&s->set);
+	if (!err && s->kind == GROWN)
+		err = seam_add(s);
 	if (err || s->kind != RECORDS)
 		return err;
 	/* Each set has a ring of its own. */
@@ -161,6 +179,8 @@ static inline void seam_close(struct seam *s)
 		ring_unmap(&s->set, s->ring);
 	if (s->kind == SAMPLED)
 		samples_free(&s->samples);
+	if (s->kind == GROWN)
+		close(s->adder);
 	set_close(&s->set);
 	signal(OVERFLOW_SIGNAL, SIG_DFL);
 }
@@ -228,6 +248,11 @@ static inline int seam_wrong(struct seam *s)
 		break;
 	case KERNEL_TOO:
 		if (read.sum[0] == want && read.sum[1] > want)
+			return 0;
+		break;
+	case GROWN:
+		if (read.sum[0] == want && read.sum[2] == want &&
+		    read.sum[1] == s->pieces * piece.branches)
 			return 0;
 		break;
 	default:

@@ -29,6 +29,7 @@ FIXTURE_VARIANT_ADD(seams, ring) { .kind = RECORDS };
 FIXTURE_VARIANT_ADD(seams, samples) { .kind = SAMPLED };
 FIXTURE_VARIANT_ADD(seams, family) { .kind = INHERITED };
 FIXTURE_VARIANT_ADD(seams, remote) { .kind = CONTROLLED };
+FIXTURE_VARIANT_ADD(seams, added) { .kind = GROWN };
 
 FIXTURE_SETUP(seams)
 {
