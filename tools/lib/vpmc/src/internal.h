@@ -73,6 +73,9 @@ int vpmc_program_events(int (*request)(void *to, struct vpmc_control *control),
 			void *to, struct vpmc_event *events, unsigned int nr,
 			unsigned int flags, struct vpmc_error *error);
 
+/* Marks all events as not placed in a set. */
+void vpmc_forget_places(struct vpmc_event *events, unsigned int nr);
+
 /* error.c */
 
 void vpmc_error_none(struct vpmc_error *error);

@@ -224,6 +224,5 @@ int vpmc_outfile_write(struct outfile *file, const char *text, size_t length)
 
 void vpmc_outfile_drop(struct outfile *file)
 {
-	if (file->fd >= 0 || file->beside)
-		end(file, -ECANCELED);
+	end(file, -ECANCELED);
 }

@@ -226,7 +226,7 @@ static void place(const struct vpmc *v, struct vpmc_event *events,
 	}
 }
 
-static void forget_places(struct vpmc_event *events, unsigned int nr)
+void vpmc_forget_places(struct vpmc_event *events, unsigned int nr)
 {
 	unsigned int i;
 
@@ -256,7 +256,7 @@ int vpmc_program_events(int (*request)(void *to, struct vpmc_control *control),
 	int err;
 
 	vpmc_error_none(error);
-	forget_places(events, nr);
+	vpmc_forget_places(events, nr);
 	for (;;) {
 		if (fill(events, nr, flags, &control))
 			return too_many(error, nr);

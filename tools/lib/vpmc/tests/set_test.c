@@ -544,6 +544,34 @@ static void be_nobody(void)
 		_exit(101);
 }
 
+/* With a set that is there, the caller's own rights to program one do not matter. */
+TEST_F(set, share_without_rights)
+{
+	int status, shared;
+	pid_t pid;
+
+	ASSERT_EQ(0, vpmc_parse_events("branches,instructions", &self->events,
+				       &self->nr, &error));
+	pid = fork();
+	if (!pid) {
+		if (vpmc_open(&self->v, 0, &error) ||
+		    vpmc_program(self->v, self->events, 2, 0, &error) != 2)
+			_exit(10);
+		vpmc_free_events(self->events);
+		self->events = NULL;
+		if (write_file(PARANOID_FILE, "2"))
+			_exit(11);
+		be_nobody();
+		shared = share(self, "instructions");
+		if (shared < 0)
+			fprintf(stderr, "# %s\n", error.text);
+		_exit(shared != 2 || self->events[0].element != 1);
+	}
+	waitpid(pid, &status, 0);
+	write_file(PARANOID_FILE, "0");
+	EXPECT_EQ(0, status);
+}
+
 static int count_as_anybody(void)
 {
 	struct vpmc_event *events;
