@@ -45,15 +45,15 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t key;
 
 /*
- * Uses the set that the thread has, as under vpmc stat. Otherwise programs
- * VPMC_MPI_EVENTS.
+ * Counts VPMC_MPI_EVENTS, together with whoever counts the thread already, as vpmc stat
+ * does. Without VPMC_MPI_EVENTS, the set that the thread has will do.
  */
 static int open_set(struct thread *t, struct vpmc_error *error)
 {
 	const char *list = getenv("VPMC_MPI_EVENTS");
 	struct vpmc_event *events;
 	unsigned int nr;
-	int err = vpmc_open(&t->v, VPMC_OPEN_EXISTING, error);
+	int err = list ? -ENOENT : vpmc_open(&t->v, VPMC_OPEN_EXISTING, error);
 
 	if (err != -ENOENT)
 		return err;
@@ -63,7 +63,7 @@ static int open_set(struct thread *t, struct vpmc_error *error)
 	err = vpmc_parse_events(list ? list : USUAL_EVENTS, &events, &nr, error);
 	if (err)
 		return err;
-	err = vpmc_program(t->v, events, nr, VPMC_CONTROL_NEW, error);
+	err = vpmc_share(t->v, events, nr, error);
 	vpmc_free_events(events);
 	return err < 0 ? err : 0;
 }

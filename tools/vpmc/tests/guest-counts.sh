@@ -149,6 +149,20 @@ status=1
 [ "$(vpmc report record | awk '/samples of instructions/ { print $1 }')" -ge 200 ] && status=0
 result "record: another thread is sampled on" $status said
 
+# A program that adds to what counts it
+for way in --no-inherit --per-thread ''; do
+	# shellcheck disable=SC2086 # none or one
+	vpmc stat $way -x , -o csv -e instructions -- selfish add >said
+	status=1
+	[ "$(field 4 instructions csv)" -ge 2000000 ] && [ "$(field 4 instructions csv)" -lt 2100000 ] && status=0
+	result "${way:-inherit}: a program that adds a counter is counted" $status csv
+	near "${way:-inherit}: it counts, too" 1000000 "$(cat said)"
+	equal "${way:-inherit}: its counts are all there" "" "$(field 13 instructions csv)"
+done
+vpmc record -o record -e instructions -c 10000 -- selfish add >/dev/null
+equal "record: a program that adds a counter is sampled" 200 \
+	"$(vpmc report record | awk '/ add_and_turn / { print $3 - $3 % 10 }')"
+
 rm -f child record
 vpmc stat -o text -e instructions -- sh -c 'echo instructions | accept; echo $$ >child; read x <go' &
 stat=$!

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: selfish control|unlink|thread|child
+ * usage: selfish control|unlink|thread|child|add
  *
  * A program that counts itself, under a command that counts it.
  *
@@ -10,6 +10,7 @@
  * thread	a thread of it executes a million turns after its first thread has
  *		programmed counters of its own
  * child	a child does what "control" does
+ * add		adds a counter of branches to what counts it, and prints them at the end
  *
  * Then the first thread executes a million turns. No library: it is called with
  * -static.
@@ -71,6 +72,23 @@ static void tell_and(void (*leave)(int fd), int fd)
 	printf("%llu\n", (unsigned long long)read.sum[0]);
 }
 
+/* As a library does that counts in a program of somebody else. */
+static void add_and_turn(int fd)
+{
+	struct vpmc_control set = {
+		.size = sizeof(set), .nr_counters = 1, .flags = VPMC_CONTROL_ADD,
+		.counter = { { .evtsel = 0x100c4, .index = VPMC_ANY } },
+	};
+	struct vpmc_read read = { .size = sizeof(read) };
+
+	if (ioctl(fd, VPMC_IOC_CONTROL, &set))
+		err(1, "CONTROL");
+	turns();
+	if (ioctl(fd, VPMC_IOC_READ, &read))
+		err(1, "READ");
+	printf("%llu\n", (unsigned long long)read.sum[read.nr_counters - 1]);
+}
+
 static pthread_barrier_t barrier;
 
 static void *work(void *arg)
@@ -102,6 +120,9 @@ int main(int argc, char **argv)
 		take_over(fd);
 		pthread_barrier_wait(&barrier);
 		pthread_join(thread, NULL);
+	} else if (!strcmp(what, "add")) {
+		add_and_turn(fd);
+		return 0;
 	} else if (!strcmp(what, "unlink")) {
 		tell_and(let_go, fd);
 	} else {

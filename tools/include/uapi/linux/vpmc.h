@@ -338,7 +338,8 @@ struct vpmc_counter {
  * periods, and @set_number do not change. The new counters start from zero. They
  * may have an index, but no period and no flags, and no other flag of CONTROL is
  * allowed. They end when the last open file description is closed on which
- * counters were added to this set, or with the next CONTROL without ADD. Sets
+ * counters were added to this set, or with the next CONTROL without ADD. With
+ * @nr_counters 0, what others add stays until this one is closed, too. Sets
  * that are inherited later do not have them. READ of a family has their sums of
  * the root alone, and rings and samples do not have them. So a library can
  * count in a thread that somebody else counts. Errors: ENODATA if no set is

@@ -108,19 +108,19 @@ static inline int vpmc_end(struct vpmc_region *region)
  * vpmc_regions_open() - Count the regions of the calling thread
  * @regions:	Receives them; NULL on error.
  * @list:	The events to count, see vpmc(7). If the thread has a set, for
- *		instance from vpmc stat, that must have them; it is used, and started
- *		if it is stopped. If there is none, one is programmed. NULL stands
- *		for the set that the thread has. It must run then.
+ *		instance from vpmc stat, that is used, and started if it is stopped.
+ *		What it lacks is added to it until the regions are closed. If there is
+ *		none, one is programmed. NULL stands for the set that the thread has.
+ *		It must run then.
  * @flags:	VPMC_REGIONS_* bits. With 0, the processor may execute code of a
  *		region before or after the reads.
  * @error:	Receives what went wrong; may be NULL.
  *
  * The call counts a few hundred empty regions, to measure begin and end.
  *
- * Return: 0, or -EEXIST: the thread has its regions open, or it has a set without one
- * of the events; -EINVAL: unknown flags;
+ * Return: 0, or -EEXIST: the thread has its regions open; -EINVAL: unknown flags;
  * -ENODATA: no set runs; -EAGAIN: all empty regions were disturbed; or an error
- * of vpmc_open(), vpmc_parse_events() or vpmc_program().
+ * of vpmc_open(), vpmc_parse_events() or vpmc_share().
  */
 int vpmc_regions_open(struct vpmc_regions **regions, const char *list,
 		      unsigned int flags, struct vpmc_error *error);

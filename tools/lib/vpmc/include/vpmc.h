@@ -469,12 +469,14 @@ int vpmc_program(struct vpmc *v, struct vpmc_event *events, unsigned int nr,
  *
  * For code that does not know who else counts its thread, such as a library. If nobody
  * has programmed a set, this is vpmc_program() with VPMC_CONTROL_NEW. If somebody has, as
- * vpmc stat does, that set is left as it is. It is started if it is stopped. Afterwards
- * @element and @counter of each event tell where its count is: among those of others,
- * and not in the order of @events. So give vpmc_read() room for VPMC_MAX_COUNTERS.
+ * vpmc stat does, that set counts on as it is: what it counts of @events is used, and the
+ * others are added (VPMC_CONTROL_ADD) until @v is closed. It is started if it is stopped.
+ * Afterwards @element and @counter of each event tell where its count is: among those of
+ * others, and not in the order of @events. So give vpmc_read() room for
+ * VPMC_MAX_COUNTERS. Periods cannot be added.
  *
- * Return: The number of counters in the set; or -EEXIST: the thread has a set without one
- * of the events; or as vpmc_program().
+ * Return: The number of counters in the set; or -EEXIST: the thread has inherited a set
+ * without counters; or as vpmc_program().
  */
 int vpmc_share(struct vpmc *v, struct vpmc_event *events, unsigned int nr,
 	       struct vpmc_error *error);

@@ -74,6 +74,8 @@ int vpmc_program_events(int (*request)(void *to, struct vpmc_control *control),
 			unsigned int flags, struct vpmc_error *error);
 
 /* Marks all events as not placed in a set. */
+int vpmc_add_events(struct vpmc *v, struct vpmc_event *events, unsigned int nr,
+		    struct vpmc_error *error);
 void vpmc_forget_places(struct vpmc_event *events, unsigned int nr);
 
 /* error.c */

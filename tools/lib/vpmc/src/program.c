@@ -294,6 +294,14 @@ EXPORT int vpmc_program(struct vpmc *v, struct vpmc_event *events,
 	return n;
 }
 
+/* Adds events to the set that is there. Their places are not filled in. */
+int vpmc_add_events(struct vpmc *v, struct vpmc_event *events, unsigned int nr,
+		    struct vpmc_error *error)
+{
+	return vpmc_program_events(control_request, v, events, nr, VPMC_CONTROL_ADD,
+				   error);
+}
+
 EXPORT int vpmc_get_control_sized(const struct vpmc *v,
 				  struct vpmc_control *control, size_t size)
 {

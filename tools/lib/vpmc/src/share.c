@@ -5,6 +5,7 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "internal.h"
@@ -20,26 +21,76 @@ static bool counts(const struct vpmc_control *control, unsigned int i,
 		event->index == control->counter[i].index);
 }
 
-/* Returns the number of an event that the set does not have, or -1. */
-static int find(const struct vpmc_control *control, struct vpmc_event *events,
-		unsigned int nr)
+/* Finds the events in the set. Returns how many of them it does not have. */
+static unsigned int find(const struct vpmc_control *control, struct vpmc_event *events,
+			 unsigned int nr)
 {
 	bool taken[VPMC_MAX_COUNTERS] = {};
-	unsigned int i, k;
+	unsigned int i, k, missing = 0;
 
+	vpmc_forget_places(events, nr);
 	for (k = 0; k < nr; k++) {
 		if (events[k].flags & VPMC_EVENT_LEFT_OUT)
 			continue;
 		for (i = 0; i < control->nr_counters; i++)
 			if (!taken[i] && counts(control, i, &events[k]))
 				break;
-		if (i == control->nr_counters)
-			return k;
+		if (i == control->nr_counters) {
+			missing++;
+			continue;
+		}
 		taken[i] = true;
 		events[k].element = i;
 		events[k].counter = control->counter[i].index;
 	}
-	return -1;
+	return missing;
+}
+
+/* Says that the set leaves no counter for an event. */
+static void say_no_room(struct vpmc_error *error, unsigned int nr)
+{
+	char what[sizeof(error->what)], why[160];
+
+	memcpy(what, error->what, sizeof(what));
+	snprintf(why, sizeof(why),
+		 "the thread is counted already, and has no counter left for it beside the %u of that set",
+		 nr);
+	vpmc_error_set(error, -error->errnum, error->reason, what, why,
+		       "count fewer events there, as by vpmc stat -e");
+}
+
+/* Adds the events that the set does not have. */
+static int add_missing(struct vpmc *v, unsigned int there, struct vpmc_event *events,
+		       unsigned int nr, struct vpmc_error *error)
+{
+	struct vpmc_event more[VPMC_MAX_COUNTERS];
+	unsigned int from[VPMC_MAX_COUNTERS], i, n = 0;
+	int err;
+
+	for (i = 0; i < nr; i++) {
+		if (events[i].flags & VPMC_EVENT_LEFT_OUT || events[i].element >= 0)
+			continue;
+		if (n == VPMC_MAX_COUNTERS)
+			return vpmc_error_set(error, -ENOSPC, VPMC_REASON_TOO_MANY,
+					      events[i].text, NULL, NULL);
+		more[n] = events[i];
+		from[n++] = i;
+	}
+	err = vpmc_add_events(v, more, n, error);
+	for (i = 0; i < n; i++) {
+		events[from[i]].flags = more[i].flags;
+		events[from[i]].reason = more[i].reason;
+	}
+	if (err >= 0 || !error)
+		return err < 0 ? err : 0;
+	if (error->event >= 0 && error->event < (int)n)
+		error->event = from[error->event];
+	if (error->reason == VPMC_REASON_NO_COUNTER ||
+	    error->reason == VPMC_REASON_TOO_MANY ||
+	    error->reason == VPMC_REASON_INDEX_TAKEN ||
+	    error->reason == VPMC_REASON_LEFT_TO_PERF)
+		say_no_room(error, there);
+	return err;
 }
 
 /* Returns 1 if somebody has programmed a set, 0 if not, or a negative error number. */
@@ -55,22 +106,36 @@ static int is_programmed(const struct vpmc *v, unsigned int *state)
 	       sums.state == VPMC_STATE_OVERFLOWED;
 }
 
-/* Counts with the set that is there, which is left as it is. */
+/*
+ * Counts with the set that is there. Its own counters are left as they are. What it
+ * lacks is added, and what others have added stays as long as the handle is open.
+ */
 static int count_with(struct vpmc *v, unsigned int state, struct vpmc_event *events,
 		      unsigned int nr, struct vpmc_error *error)
 {
 	struct vpmc_control control;
-	int err = vpmc_get_control(v, &control), missing;
+	int err;
 
+	/* A handle that only reads cannot keep anything, and needs nothing added. */
+	err = vpmc_add_events(v, NULL, 0, error);
+	if (err < 0 && err != -EBADF && err != -EEXIST)
+		return err;
+	vpmc_error_none(error);
+	err = vpmc_get_control(v, &control);
 	if (err)
 		return vpmc_error_system(error, err, WHAT);
-	missing = find(&control, events, nr);
-	if (missing >= 0) {
-		vpmc_forget_places(events, nr);
-		return vpmc_error_set(error, -EEXIST, VPMC_WHY_EXISTS,
-				      events[missing].text,
-				      "the thread is counted already, by a set without this event",
-				      "name it there, too, as by vpmc stat -e");
+	if (find(&control, events, nr)) {
+		err = add_missing(v, control.nr_counters, events, nr, error);
+		if (!err)
+			err = vpmc_get_control(v, &control);
+		if (!err && find(&control, events, nr))
+			err = vpmc_error_set(error, -EBUSY, VPMC_WHY_SYSTEM, WHAT,
+					     "somebody has programmed another set meanwhile",
+					     "try again");
+		if (err) {
+			vpmc_forget_places(events, nr);
+			return err;
+		}
 	}
 	err = state == VPMC_STATE_RUNNING ? 0 : vpmc_start(v);
 	if (err)

@@ -403,11 +403,50 @@ TEST_F(set, share)
 	EXPECT_EQ(1, sums.set_number);
 	EXPECT_EQ(VPMC_STATE_RUNNING, sums.state);
 	EXPECT_EQ(2, sums.sum[1] / TURNS);
-	ASSERT_EQ(-EEXIST, share(self, "instructions,branches:k"));
-	EXPECT_EQ(VPMC_WHY_EXISTS, error.reason);
-	EXPECT_NE(NULL, strstr(error.text, "branches:k: the thread is counted already"));
-	EXPECT_EQ(-EEXIST, share(self, counter == 2 ? "branches@3" : "branches@2"));
+}
+
+/* What the set lacks is added to it, until the handle is closed. */
+TEST_F(set, share_more)
+{
+	struct vpmc_control control;
+	struct vpmc_event *events;
+	struct vpmc_read sums;
+	unsigned int nr;
+	struct vpmc *v;
+
+	ASSERT_EQ(1, share(self, "instructions"));
+	ASSERT_EQ(0, vpmc_parse_events("branches,nosuch_event?,instructions",
+				       &events, &nr, &error));
+	ASSERT_EQ(0, vpmc_open(&v, 0, &error));
+	work(TURNS);
+	ASSERT_EQ(2, vpmc_share(v, events, nr, &error));
+	EXPECT_EQ(1, events[0].element);
+	EXPECT_EQ(-1, events[1].element);
+	EXPECT_EQ(0, events[2].element);
+	work(TURNS);
+	ASSERT_EQ(0, vpmc_read_sums(v, 0, &sums));
+	EXPECT_EQ(1, sums.sum[1] / TURNS);
+	EXPECT_LE(4, sums.sum[0] / TURNS);
+	EXPECT_EQ(1, sums.set_number);
+	/* again, it is there */
+	ASSERT_EQ(2, vpmc_share(v, events, nr, &error));
+	vpmc_free_events(events);
+
+	/* one that has the counter, which it may not share */
+	ASSERT_EQ(0, vpmc_get_control(v, &control));
+	char taken[32];
+
+	snprintf(taken, sizeof(taken), "cycles@%u",
+		 control.counter[1].index & 0xff);
+	ASSERT_EQ(0, vpmc_parse_events(taken, &events, &nr, &error));
+	EXPECT_EQ(-EINVAL, vpmc_share(v, events, nr, &error));
+	EXPECT_NE(NULL, strstr(error.text, "the thread is counted already"));
+	EXPECT_EQ(-1, events[0].element);
+	vpmc_free_events(events);
+
+	vpmc_close(v);
 	ASSERT_EQ(0, vpmc_read_sums(self->v, 0, &sums));
+	EXPECT_EQ(1, sums.nr_counters);
 	EXPECT_EQ(1, sums.set_number);
 }
 

@@ -213,6 +213,30 @@ TEST_F(grow, ends_with_descriptors)
 	EXPECT_EQ(1, self->set.page->nr_counters);
 }
 
+/* A descriptor keeps what others have added, and will add. */
+TEST_F(grow, kept_by_another)
+{
+	static const struct choice none[] = { {} };
+	int first = vpmc_open(), keeper = vpmc_open();
+
+	ASSERT_EQ(0, add(keeper, none));
+	EXPECT_EQ(1, size_of(self->fd));
+	ASSERT_EQ(0, add(first, branches));
+	close(first);
+	EXPECT_EQ(2, size_of(self->fd));
+	close(keeper);
+	EXPECT_EQ(1, size_of(self->fd));
+	/* It has nothing to end, and the next one nothing to keep. */
+	keeper = vpmc_open();
+	ASSERT_EQ(0, add(keeper, none));
+	close(keeper);
+	EXPECT_EQ(1, size_of(self->fd));
+	first = vpmc_open();
+	ASSERT_EQ(0, add(first, branches));
+	close(first);
+	EXPECT_EQ(1, size_of(self->fd));
+}
+
 /* A descriptor that added to an earlier set has nothing to end in this one. */
 TEST_F(grow, not_of_the_next_set)
 {
@@ -491,8 +515,6 @@ TEST_F(grow, refused)
 	EXPECT_EQ(0, refused(self->fd, &control, -EINVAL));
 	control_of(&control, branches, ADD);
 	control.signal = SIGIO;
-	EXPECT_EQ(0, refused(self->fd, &control, -EINVAL));
-	control_init(&control, ADD);
 	EXPECT_EQ(0, refused(self->fd, &control, -EINVAL));
 	control_of(&control, branches, ADD);
 	control.counter[0].period = PERIOD;
