@@ -27,11 +27,11 @@ static void add_line(struct libscols_table *table, const struct way *way,
 {
 	const char *text[] = {
 		way->name, get_text("%u", way->counters), unit,
-		get_text("%llu", (unsigned long long)stats->n),
-		get_text("%llu", (unsigned long long)stats->min),
+		get_text("%llu", (unsigned long long)vpmc_stats_n(stats)),
+		get_text("%llu", (unsigned long long)vpmc_stats_min(stats)),
 		get_text("%llu", (unsigned long long)vpmc_stats_quantile(stats, 0.5)),
 		get_text("%.2f", vpmc_stats_mean(stats)),
-		get_text("%llu", (unsigned long long)stats->max),
+		get_text("%llu", (unsigned long long)vpmc_stats_max(stats)),
 		get_text("%.2f", vpmc_stats_deviation(stats)),
 	};
 
@@ -51,9 +51,9 @@ static void print_text(const struct way *way, unsigned int nr)
 	for (i = 0; i < nr; i++) {
 		if (way[i].left_out)
 			continue;
-		add_line(table, &way[i], "ticks", &way[i].ticks);
+		add_line(table, &way[i], "ticks", way[i].ticks);
 		if (way[i].has_instructions)
-			add_line(table, &way[i], "instructions", &way[i].instructions);
+			add_line(table, &way[i], "instructions", way[i].instructions);
 	}
 	table_print(table, stdout);
 	for (i = 0; i < nr; i++)
@@ -65,22 +65,25 @@ static void print_text(const struct way *way, unsigned int nr)
 /* Prints the least value, the number of samples and a bar for each bucket. */
 static void print_histogram(const struct way *way)
 {
-	const struct vpmc_stats *stats = &way->ticks;
-	uint64_t most = 1;
+	const struct vpmc_stats *stats = way->ticks;
+	uint64_t most = 1, n;
 	unsigned int i;
 
 	if (way->left_out)
 		return;
 	printf("\n%s, counters: %u, ticks:\n", way->name, way->counters);
 	for (i = 0; i < VPMC_STATS_BUCKETS; i++)
-		most = stats->bucket[i] > most ? stats->bucket[i] : most;
-	for (i = 0; i < VPMC_STATS_BUCKETS; i++)
-		if (stats->bucket[i])
+		if (vpmc_stats_bucket(stats, i) > most)
+			most = vpmc_stats_bucket(stats, i);
+	for (i = 0; i < VPMC_STATS_BUCKETS; i++) {
+		n = vpmc_stats_bucket(stats, i);
+		if (n)
 			printf("%14llu %10llu %.*s\n",
 			       (unsigned long long)vpmc_stats_low(i),
-			       (unsigned long long)stats->bucket[i],
-			       (int)((stats->bucket[i] * 50 + most - 1) / most),
+			       (unsigned long long)n,
+			       (int)((n * 50 + most - 1) / most),
 			       "##################################################");
+	}
 }
 
 static struct json_object *real(double value)
@@ -97,26 +100,26 @@ static struct json_object *statistics(const struct vpmc_stats *stats)
 	struct json_object *histogram = json_object_new_array();
 	unsigned int i;
 
-	json_object_object_add(object, "n", json_object_new_uint64(stats->n));
-	json_object_object_add(object, "sum", json_object_new_uint64(stats->sum));
-	if (!stats->n) {
+	json_object_object_add(object, "n", json_object_new_uint64(vpmc_stats_n(stats)));
+	json_object_object_add(object, "sum", json_object_new_uint64(vpmc_stats_sum(stats)));
+	if (!vpmc_stats_n(stats)) {
 		json_object_put(histogram);
 		return object;
 	}
-	json_object_object_add(object, "min", json_object_new_uint64(stats->min));
+	json_object_object_add(object, "min", json_object_new_uint64(vpmc_stats_min(stats)));
 	json_object_object_add(object, "median",
 		json_object_new_uint64(vpmc_stats_quantile(stats, 0.5)));
 	json_object_object_add(object, "mean", real(vpmc_stats_mean(stats)));
-	json_object_object_add(object, "max", json_object_new_uint64(stats->max));
+	json_object_object_add(object, "max", json_object_new_uint64(vpmc_stats_max(stats)));
 	json_object_object_add(object, "deviation", real(vpmc_stats_deviation(stats)));
 	for (i = 0; i < VPMC_STATS_BUCKETS; i++) {
 		struct json_object *pair;
 
-		if (!stats->bucket[i])
+		if (!vpmc_stats_bucket(stats, i))
 			continue;
 		pair = json_object_new_array();
 		json_object_array_add(pair, json_object_new_uint64(vpmc_stats_low(i)));
-		json_object_array_add(pair, json_object_new_uint64(stats->bucket[i]));
+		json_object_array_add(pair, json_object_new_uint64(vpmc_stats_bucket(stats, i)));
 		json_object_array_add(histogram, pair);
 	}
 	json_object_object_add(object, "histogram", histogram);
@@ -141,11 +144,11 @@ static void print_json(const struct way *way, unsigned int nr)
 		} else {
 			json_object_object_add(one, "dirty",
 				json_object_new_uint64(way[i].dirty));
-			json_object_object_add(one, "ticks", statistics(&way[i].ticks));
+			json_object_object_add(one, "ticks", statistics(way[i].ticks));
 		}
 		if (way[i].has_instructions)
 			json_object_object_add(one, "instructions",
-					       statistics(&way[i].instructions));
+					       statistics(way[i].instructions));
 		json_object_array_add(ways, one);
 	}
 	json_object_object_add(object, "version", json_object_new_uint64(1));

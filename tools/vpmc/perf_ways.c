@@ -84,7 +84,7 @@ static void measure(struct way *way, unsigned int n, int fd,
 		begin = vpmc_rdtsc();
 		read_once(fd, page);
 		ticks = vpmc_rdtsc() - begin;
-		vpmc_stats_add(&way->ticks, ticks > least ? ticks - least : 0);
+		vpmc_stats_add(way->ticks, ticks > least ? ticks - least : 0);
 	}
 }
 

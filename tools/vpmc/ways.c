@@ -123,8 +123,8 @@ static void measure(struct way *way, struct vpmc_regions *regions,
 	for (i = 0; i < n; i++) {
 		if (dirty[i])
 			continue;
-		vpmc_stats_add(&way->instructions, value[i]);
-		vpmc_stats_add(&way->ticks, value[(size_t)reader->nr * n + i]);
+		vpmc_stats_add(way->instructions, value[i]);
+		vpmc_stats_add(way->ticks, value[(size_t)reader->nr * n + i]);
 	}
 	way->has_instructions = true;
 	way->dirty = vectors.nr_dirty;
@@ -205,14 +205,28 @@ static unsigned int measure_set(struct way *way, struct vpmc *v, unsigned int nr
 	return ways;
 }
 
+static struct vpmc_stats *get_stats(void)
+{
+	struct vpmc_stats *stats = vpmc_stats_new();
+
+	if (!stats)
+		fail(STATUS_OURS, "there is no memory; end other programs");
+	return stats;
+}
+
 unsigned int ways_measure(struct way **ways, unsigned int n)
 {
 	struct way *way = get_memory(NULL, MAX_WAYS, sizeof(*way));
 	struct vpmc_error error;
-	unsigned int nr = 0, counters;
+	unsigned int nr, counters;
 	struct vpmc *v;
 
 	memset(way, 0, MAX_WAYS * sizeof(*way));
+	for (nr = 0; nr < MAX_WAYS; nr++) {
+		way[nr].ticks = get_stats();
+		way[nr].instructions = get_stats();
+	}
+	nr = 0;
 	/* perf_event must be measured before vpmc takes the PMU. */
 	perf_measure_read(&way[nr++], n);
 	perf_measure_page(&way[nr++], n);

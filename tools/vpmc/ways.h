@@ -22,7 +22,7 @@ struct way {
 	const char *left_out;
 	bool has_instructions;
 	uint64_t dirty;
-	struct vpmc_stats ticks, instructions;
+	struct vpmc_stats *ticks, *instructions;
 };
 
 /* Measures all ways, @n samples of each. Returns their number. */

@@ -278,6 +278,8 @@ static int open_thread(struct thread *t, struct vpmc_error *error)
 	if (err)
 		return err;
 	t->page = vpmc_page(t->v);
+	if (!t->page)
+		return refuse(error, "the thread's counters were detached; see vpmc info");
 	if (t->page->nr_counters && !(t->page->caps & VPMC_CAP_RDPMC))
 		return refuse(error, "counters may not be read in user mode; see vpmc info about rdpmc");
 	if (!on)

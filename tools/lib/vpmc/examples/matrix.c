@@ -29,7 +29,7 @@ static void by_columns(void)
 /* Returns the least of some passes, because interrupts evict cache lines. */
 static unsigned long long least(struct vpmc_region *region, int event)
 {
-	return vpmc_region_stats(region, event, VPMC_INCLUSIVE)->min;
+	return vpmc_stats_min(vpmc_region_stats(region, event, VPMC_INCLUSIVE));
 }
 
 static void line(const char *name, struct vpmc_region *region, int first)
@@ -61,8 +61,8 @@ int main(void)
 		by_columns();
 		vpmc_end(columns);
 	}
-	if (!vpmc_region_stats(rows, 0, VPMC_INCLUSIVE)->n ||
-	    !vpmc_region_stats(columns, 0, VPMC_INCLUSIVE)->n)
+	if (!vpmc_stats_n(vpmc_region_stats(rows, 0, VPMC_INCLUSIVE)) ||
+	    !vpmc_stats_n(vpmc_region_stats(columns, 0, VPMC_INCLUSIVE)))
 		errx(1, "switched out in each of %d passes", PASSES);
 	printf("%-12s %17s %14s\n", "", first ? "ticks" : "cache-references",
 	       first ? "instructions" : "cache-misses");

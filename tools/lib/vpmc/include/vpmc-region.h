@@ -18,6 +18,7 @@
 #ifndef VPMC_REGION_H
 #define VPMC_REGION_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -47,6 +48,7 @@ struct vpmc_region {
 /* Flags of vpmc_regions_open(). */
 #define VPMC_REGIONS_LFENCE	(1U << 0)  /* LFENCE before and after each read */
 #define VPMC_REGIONS_TWICE	(1U << 1)  /* each read twice; the second one is used */
+#define VPMC_REGIONS_KEEP	(1U << 2)  /* they stay when their thread ends */
 
 /* Maximum number of regions of a thread, and of those that are open at once. */
 #define VPMC_REGIONS_MAX	256
@@ -61,12 +63,15 @@ struct vpmc_region {
 
 /**
  * struct vpmc_region_calls - How often a region ran
- * @calls:	Samples that have ended, clean and dirty.
+ * @calls:	Samples that have ended: clean, dirty and replaced.
  * @dirty:	How many of them are dirty.
  * @unfinished:	Samples that have begun and not ended.
+ * @replaced:	How many of @calls ended after somebody had programmed another set. They
+ *		are in none of the sums.
+ * @refused:	How often vpmc_begin() has returned -EBUSY.
  */
 struct vpmc_region_calls {
-	uint64_t calls, dirty, unfinished;
+	uint64_t calls, dirty, unfinished, replaced, refused;
 };
 
 /* Keeps the compiler from turning a call at a function's end into a jump. */
@@ -76,9 +81,14 @@ struct vpmc_region_calls {
  * vpmc_begin() - Begin a region
  * @region:	A region of the calling thread. It may have begun already.
  *
+ * A signal handler may call this, for the regions of the thread that it has interrupted.
+ * It must return, and not jump out.
+ *
  * Return: 0, or an error if it has not begun: -EPERM: it is another thread's;
  * -ENOSPC: VPMC_REGIONS_DEPTH regions have begun; -ENODATA: the set does not run,
- * or is another one; -ESRCH in a child after fork().
+ * or is another one than at vpmc_regions_open(); -EBUSY: the caller is a signal handler
+ * that has interrupted its thread in a call about its regions; -ESRCH in a child after
+ * fork().
  */
 static inline int vpmc_begin(struct vpmc_region *region)
 {
@@ -93,8 +103,12 @@ static inline int vpmc_begin(struct vpmc_region *region)
  * @region:	A region that has begun. Those that began later within it, and were left by
  *		an exception or longjmp(), end with it.
  *
+ * If another set was programmed since the region has begun, the sample is counted as
+ * replaced, and its values are not used. A signal handler may call this as it may call
+ * vpmc_begin(): within one call of a handler both are refused, or neither.
+ *
  * Return: 0, or an error if nothing has ended: -EPERM: it is another thread's;
- * -ENOENT: it has not begun; -ESRCH in a child after fork().
+ * -ENOENT: it has not begun; -EBUSY: as for vpmc_begin(); -ESRCH in a child after fork().
  */
 static inline int vpmc_end(struct vpmc_region *region)
 {
@@ -118,7 +132,12 @@ static inline int vpmc_end(struct vpmc_region *region)
  *
  * The call counts a few hundred empty regions, to measure begin and end.
  *
- * Return: 0, or -EEXIST: the thread has its regions open; -EINVAL: unknown flags;
+ * When the thread ends its regions are closed, and nobody may use them any more. With
+ * VPMC_REGIONS_KEEP they stay until vpmc_regions_close(): another thread may read their
+ * values after it has joined the thread.
+ *
+ * Return: 0, or -EEXIST: the thread has its regions open, or somebody is programming its
+ * set; -EINVAL: unknown flags;
  * -ENODATA: no set runs; -EAGAIN: all empty regions were disturbed; or an error
  * of vpmc_open(), vpmc_parse_events() or vpmc_share().
  */
@@ -127,11 +146,12 @@ int vpmc_regions_open(struct vpmc_regions **regions, const char *list,
 
 /**
  * vpmc_regions_close() - Stop counting regions
- * @regions:	Those of the calling thread, or of a thread that has ended. NULL does
- *		nothing. None of the regions may be used any more.
+ * @regions:	Those of the calling thread, or with VPMC_REGIONS_KEEP of a thread that
+ *		has ended. NULL does nothing. None of the regions may be used any more.
  *
  * The counters continue. If VPMC_REPORT is set, the values are kept for the
- * report.
+ * report. Of threads that have counted the same events it has the first 64 one by one.
+ * What further ones have counted is added to the last of these.
  *
  * Return: 0; or -EBUSY: they are closed, but some had not ended; -EPERM: they are
  * another thread's, and not closed.
@@ -167,7 +187,8 @@ int vpmc_regions_cost(const struct vpmc_regions *regions, int event,
  *		error.
  *
  * Return: 0, or -EINVAL: the name is empty or too long; -ENOSPC: there are
- * VPMC_REGIONS_MAX regions; -EPERM: @regions are another thread's; -ENOMEM.
+ * VPMC_REGIONS_MAX regions; -EPERM: @regions are another thread's; -EBUSY: as for
+ * vpmc_begin(); -ENOMEM.
  */
 int vpmc_region_get(struct vpmc_regions *regions, const char *name,
 		struct vpmc_region **region);
@@ -195,8 +216,8 @@ uint64_t vpmc_region_total(struct vpmc_region *region, int event,
  * @which:	VPMC_INCLUSIVE or VPMC_EXCLUSIVE.
  *
  * The values are those of all clean samples so far: if the thread was switched out in
- * each of them, there are none. vpmc_region_total() has the sum of all. Read them in the region's
- * thread, or after that thread has ended.
+ * each of them, there are none. vpmc_region_total() has the sum of all. Read them in the
+ * region's thread or, with VPMC_REGIONS_KEEP, after that thread has ended.
  *
  * Return: The statistics, or NULL: there is no such event. They belong to the
  * region and change with its next samples.
@@ -217,12 +238,24 @@ uint64_t vpmc_region_dirty(struct vpmc_region *region, int event,
 			   unsigned int which);
 
 /**
+ * vpmc_region_count_sized() - vpmc_region_count() for a caller that knows @size bytes
+ * @region:	The region.
+ * @calls:	Receives it.
+ * @size:	Bytes of @calls.
+ */
+void vpmc_region_count_sized(struct vpmc_region *region,
+			     struct vpmc_region_calls *calls, size_t size);
+
+/**
  * vpmc_region_count() - How often a region ran
  * @region:	The region.
  * @calls:	Receives it.
  */
-void vpmc_region_count(struct vpmc_region *region,
-		       struct vpmc_region_calls *calls);
+static inline void vpmc_region_count(struct vpmc_region *region,
+				     struct vpmc_region_calls *calls)
+{
+	vpmc_region_count_sized(region, calls, sizeof(*calls));
+}
 
 /* Formats of vpmc_report(). */
 #define VPMC_REPORT_TEXT	0U

@@ -21,24 +21,23 @@ extern "C" {
 #define VPMC_STATS_SUB		32
 #define VPMC_STATS_BUCKETS	(60 * VPMC_STATS_SUB)
 
+/* Statistics of 64-bit values. Only the library knows what is in them. */
+struct vpmc_stats;
+
 /**
- * struct vpmc_stats - Statistics of 64-bit values
- * @n:		How many values.
- * @min:	The least value; 0 without values.
- * @max:	The greatest value.
- * @sum:	The sum of the values, modulo 2^64.
- * @first:	The first value.
- * @offsets:	Sum of the differences from @first.
- * @squares:	Sum of the squares of these differences.
- * @bucket:	How many values fell into each bucket, see vpmc_stats_low().
+ * vpmc_stats_new() - Make statistics without values
  *
- * Statistics without values are all zeros.
+ * Those of vpmc_region_stats() belong to their region, and need no call of this.
+ *
+ * Return: The statistics, which vpmc_stats_free() frees; NULL: there is no memory.
  */
-struct vpmc_stats {
-	uint64_t n, min, max, sum, first;
-	long double offsets, squares;
-	uint64_t bucket[VPMC_STATS_BUCKETS];
-};
+struct vpmc_stats *vpmc_stats_new(void);
+
+/**
+ * vpmc_stats_free() - Free statistics of vpmc_stats_new()
+ * @stats:	The statistics. NULL does nothing.
+ */
+void vpmc_stats_free(struct vpmc_stats *stats);
 
 /**
  * vpmc_stats_add() - Add a value
@@ -46,6 +45,38 @@ struct vpmc_stats {
  * @value:	The value.
  */
 void vpmc_stats_add(struct vpmc_stats *stats, uint64_t value);
+
+/**
+ * vpmc_stats_n() - The number of values
+ * @stats:	The statistics.
+ *
+ * Return: How many values there are.
+ */
+uint64_t vpmc_stats_n(const struct vpmc_stats *stats);
+
+/**
+ * vpmc_stats_min() - The least value
+ * @stats:	The statistics.
+ *
+ * Return: The value; 0 without values.
+ */
+uint64_t vpmc_stats_min(const struct vpmc_stats *stats);
+
+/**
+ * vpmc_stats_max() - The greatest value
+ * @stats:	The statistics.
+ *
+ * Return: The value; 0 without values.
+ */
+uint64_t vpmc_stats_max(const struct vpmc_stats *stats);
+
+/**
+ * vpmc_stats_sum() - The sum of the values
+ * @stats:	The statistics.
+ *
+ * Return: The sum, modulo 2^64.
+ */
+uint64_t vpmc_stats_sum(const struct vpmc_stats *stats);
 
 /**
  * vpmc_stats_mean() - The arithmetic mean
@@ -73,6 +104,16 @@ double vpmc_stats_deviation(const struct vpmc_stats *stats);
  * at most 1/64 of it.
  */
 uint64_t vpmc_stats_quantile(const struct vpmc_stats *stats, double part);
+
+/**
+ * vpmc_stats_bucket() - How many values fell into a bucket
+ * @stats:	The statistics.
+ * @i:		Number of the bucket, below VPMC_STATS_BUCKETS. vpmc_stats_low() tells
+ *		where it begins.
+ *
+ * Return: The number of values; 0: there is no such bucket.
+ */
+uint64_t vpmc_stats_bucket(const struct vpmc_stats *stats, unsigned int i);
 
 /**
  * vpmc_stats_low() - Where a bucket begins

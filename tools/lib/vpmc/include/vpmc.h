@@ -280,7 +280,8 @@ int vpmc_fd(const struct vpmc *v);
  * only if the page's caps have VPMC_CAP_RDPMC. The page stays mapped until
  * vpmc_close(). In a child after fork() it reads as zeros.
  *
- * Return: The page, or NULL for a thread of another process.
+ * Return: The page; or NULL for a thread of another process, and for counters that were
+ * detached before they were opened. vpmc_open() fails if it cannot map the page.
  */
 const struct vpmc_page *vpmc_page(const struct vpmc *v);
 

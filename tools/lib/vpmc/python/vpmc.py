@@ -32,13 +32,13 @@ A Region belongs to its Regions, and cannot be used after these are closed.
 import ctypes
 import errno
 import os
-from ctypes import POINTER, byref, c_char, c_char_p, c_double, c_int, c_longdouble, c_uint, c_ulong, c_uint8
+from ctypes import POINTER, byref, c_char, c_char_p, c_double, c_int, c_size_t, c_uint, c_ulong, c_uint8
 from ctypes import c_uint32, c_uint64, c_void_p
 
 MAX_COUNTERS = 32
 STATS_BUCKETS = 60 * 32
 INCLUSIVE, EXCLUSIVE, RUN_TIME = 0, 1, -1
-REGIONS_LFENCE, REGIONS_TWICE, HARNESS_SAVE = 1, 2, 1
+REGIONS_LFENCE, REGIONS_TWICE, REGIONS_KEEP, HARNESS_SAVE = 1, 2, 4, 1
 REPORT_TEXT, REPORT_JSON = 0, 1
 
 
@@ -56,11 +56,6 @@ class _Event(ctypes.Structure):
     _fields_ = [("text", c_char_p), ("name", c_char_p), ("select", c_uint64), ("index", c_uint32), ("flags", c_uint32),
                 ("period", c_uint64), ("reason", c_uint32), ("element", ctypes.c_int32), ("counter", c_uint32),
                 ("position", c_uint32), ("reserved", c_uint64 * 2)]
-
-
-class _Stats(ctypes.Structure):
-    _fields_ = [("n", c_uint64), ("min", c_uint64), ("max", c_uint64), ("sum", c_uint64), ("first", c_uint64),
-                ("offsets", c_longdouble), ("squares", c_longdouble), ("bucket", c_uint64 * STATS_BUCKETS)]
 
 
 class _Region(ctypes.Structure):
@@ -81,7 +76,8 @@ class _Vectors(ctypes.Structure):
 
 
 class _Calls(ctypes.Structure):
-    _fields_ = [("calls", c_uint64), ("dirty", c_uint64), ("unfinished", c_uint64)]
+    _fields_ = [("calls", c_uint64), ("dirty", c_uint64), ("unfinished", c_uint64), ("replaced", c_uint64),
+                ("refused", c_uint64)]
 
 
 _lib = ctypes.CDLL(os.environ.get("VPMC_LIBRARY", "libvpmc.so.0"))
@@ -104,13 +100,15 @@ _regions_open = _call("regions_open", c_int, POINTER(c_void_p), c_char_p, c_uint
 _regions_close = _call("regions_close", c_int, c_void_p)
 _regions_cost = _call("regions_cost", c_int, c_void_p, c_int, POINTER(c_uint64), POINTER(c_uint64))
 _region_get = _call("region_get", c_int, c_void_p, c_char_p, POINTER(POINTER(_Region)))
-_region_stats = _call("region_stats", POINTER(_Stats), POINTER(_Region), c_int, c_uint)
+_region_stats = _call("region_stats", c_void_p, POINTER(_Region), c_int, c_uint)
 _region_dirty = _call("region_dirty", c_uint64, POINTER(_Region), c_int, c_uint)
 _region_total = _call("region_total", c_uint64, POINTER(_Region), c_int, c_uint, POINTER(c_uint64))
-_region_count = _call("region_count", None, POINTER(_Region), POINTER(_Calls))
-_stats_mean = _call("stats_mean", c_double, POINTER(_Stats))
-_stats_deviation = _call("stats_deviation", c_double, POINTER(_Stats))
-_stats_quantile = _call("stats_quantile", c_uint64, POINTER(_Stats), c_double)
+_region_count = _call("region_count_sized", None, POINTER(_Region), POINTER(_Calls), c_size_t)
+_stats_numbers = {name: _call("stats_" + name, c_uint64, c_void_p) for name in ("n", "min", "max", "sum")}
+_stats_mean = _call("stats_mean", c_double, c_void_p)
+_stats_deviation = _call("stats_deviation", c_double, c_void_p)
+_stats_quantile = _call("stats_quantile", c_uint64, c_void_p, c_double)
+_stats_bucket = _call("stats_bucket", c_uint64, c_void_p, c_uint)
 _stats_low = _call("stats_low", c_uint64, c_uint)
 _harness = _call("harness", c_int, c_void_p, c_void_p, c_void_p, c_void_p, c_ulong, c_uint, POINTER(_Vectors))
 _report = _call("report", c_int, c_int, c_uint)
@@ -180,10 +178,11 @@ class Stats:
     """Statistics of n values, copied at this moment"""
 
     def __init__(self, pointer):
-        self.n, self.min, self.max, self.sum = (getattr(pointer.contents, name) for name in ("n", "min", "max", "sum"))
+        self.n, self.min, self.max, self.sum = (number(pointer) for number in _stats_numbers.values())
         self.mean, self.deviation = _stats_mean(pointer), _stats_deviation(pointer)
         self.median = _stats_quantile(pointer, 0.5)
-        self.histogram = [(_stats_low(i), n) for i, n in enumerate(pointer.contents.bucket) if n]
+        buckets = [_stats_bucket(pointer, i) for i in range(STATS_BUCKETS)] if self.n else []
+        self.histogram = [(_stats_low(i), n) for i, n in enumerate(buckets) if n]
 
 
 class Region:
@@ -226,10 +225,10 @@ class Region:
         return _region_total(self._pointer(), event, which, byref(dirty)), dirty.value
 
     def count(self):
-        """Returns (calls, dirty, unfinished)."""
+        """Returns (calls, dirty, unfinished, replaced, refused)."""
         calls = _Calls()
-        _region_count(self._pointer(), byref(calls))
-        return calls.calls, calls.dirty, calls.unfinished
+        _region_count(self._pointer(), byref(calls), ctypes.sizeof(calls))
+        return calls.calls, calls.dirty, calls.unfinished, calls.replaced, calls.refused
 
 
 class Vectors:

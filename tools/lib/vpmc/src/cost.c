@@ -43,6 +43,7 @@ static void prepare(struct vpmc_regions *regions, bool full)
 	if (full)
 		at = (char *)regions->limit - regions->record_size;
 	regions->head = regions->done = (uint64_t *)at;
+	regions->tried_at = NULL;
 }
 
 /*

@@ -134,15 +134,15 @@ void vpmc_take_page(struct vpmc *v)
 }
 
 /*
- * Maps the page if the thread is of this process. Without the page, counters
- * are read by READ, so only a lack of memory is an error.
+ * Maps the page if the thread is of this process. The kernel refuses it for a thread of
+ * another process, and for counters that were detached: these are read by READ.
  */
 static int map_page(struct vpmc *v)
 {
 	void *page = mmap(NULL, page_size(), PROT_READ, MAP_SHARED, v->fd, 0);
 
 	if (page == MAP_FAILED)
-		return errno == ENOMEM ? -ENOMEM : 0;
+		return errno == ENOMEM || (v->local && errno != ESRCH) ? -errno : 0;
 	v->page = page;
 	v->local = true;
 	return 0;

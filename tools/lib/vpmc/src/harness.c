@@ -219,7 +219,7 @@ EXPORT int vpmc_harness(struct vpmc_regions *regions, vpmc_run_fn *baseline,
 	memset(vectors->cost, 0, sizeof(vectors->cost));
 	if (err)
 		return err;
-	if (!regions->v || regions->owner != thread_pointer())
+	if (!vpmc_regions_are_own(regions))
 		return -EPERM;
 	region = vpmc_region_new(regions, "");
 	if (!region)

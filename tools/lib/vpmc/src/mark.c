@@ -34,10 +34,10 @@ static ALWAYS_INLINE bool take(const struct vpmc_regions *regions, uint64_t *at,
 		lfence();
 	/*
 	 * The mark is kept in memory, because RDPMC and RDTSC leave few
-	 * registers free.
+	 * registers free. If the page still has this generation at the end, nothing has
+	 * changed since the thread had seen that the set is the one it has opened.
 	 */
-	at[WORD_MARK] = *(const volatile __u64 *)&page->generation;
-	vpmc_barrier();
+	at[WORD_MARK] = regions->seen;
 	__builtin_memcpy(&present, &page->state, sizeof(present));
 	if (unlikely(present != running))
 		return false;
@@ -62,12 +62,15 @@ static int take_by_call(struct vpmc_regions *regions, uint64_t *at,
 {
 	struct vpmc_read sums;
 	unsigned int i;
+	bool is_ours;
 	int err = vpmc_read_sums(regions->v, 0, &sums);
 
 	if (err)
 		return err;
-	*state = sums.nr_counters == regions->nr ? sums.state : 0;
-	at[WORD_MARK] = MARK_BY_CALL |
+	is_ours = sums.set_number == regions->set_number &&
+		  sums.nr_counters == regions->nr;
+	*state = is_ours ? sums.state : 0;
+	at[WORD_MARK] = MARK_BY_CALL | (is_ours ? 0 : MARK_REPLACED) |
 			*(const volatile __u64 *)&regions->page->generation;
 	at[WORD_VALUES] = sums.ticks;
 	for (i = 0; i < regions->nr; i++)
@@ -85,23 +88,28 @@ static int check_thread(const struct vpmc_regions *regions)
 	if (vpmc_fd(regions->v) < 0)
 		return -ESRCH;
 	/* A new thread may have the thread pointer of one that has ended. */
-	if (regions->owner != thread_pointer() ||
+	if (regions->thread != thread_pointer() ||
 	    regions->tid != (uint32_t)gettid())
 		return -EPERM;
 	return 0;
 }
 
 /*
- * Returns true if a read was only disturbed. The caller then repeats all of it,
- * so that the same instructions follow each read that succeeds.
+ * Returns true if a read was only disturbed, or was the first one since the page has
+ * changed, and the set is still the thread's. The caller then repeats all of it, so that
+ * the same instructions follow each read that succeeds.
  */
 static bool may_try_again(struct vpmc_regions *regions)
 {
-	uint64_t present;
+	const struct vpmc_page *page = regions->page;
+	uint64_t generation = *(const volatile __u64 *)&page->generation, present;
 
-	__builtin_memcpy(&present, &regions->page->state, sizeof(present));
-	if (present != regions->running)
+	vpmc_barrier();
+	__builtin_memcpy(&present, &page->state, sizeof(present));
+	if (present != regions->running || page->set_number != regions->set_number)
 		return false;
+	vpmc_barrier();
+	regions->seen = generation;
 	if (regions->tried_at != regions->head) {
 		regions->tried_at = regions->head;
 		regions->tries = 0;
@@ -138,29 +146,60 @@ static ALWAYS_INLINE void append_end(struct vpmc_regions *regions, uint64_t *at)
 	regions->top--;
 }
 
-static SLOWLY int begin_slowly(struct region *region)
+/*
+ * The owner is another thread, or busy: then a signal handler has interrupted the thread
+ * in begin, in end, or where it takes the log into the statistics.
+ */
+static SLOWLY int refuse(struct region *region)
 {
-	struct vpmc_regions *regions = region->regions;
-	unsigned int state;
-	int err = check_thread(regions);
+	int err = check_thread(region->regions);
 
-	if (err)
-		return err;
-	if (regions->top == regions->deepest)
-		return -ENOSPC;
-	if (regions->head >= regions->limit) {
-		vpmc_samples_flush(regions, true);
-		return region->public.begin(&region->public);
-	}
-	if (may_try_again(regions))
-		return region->public.begin(&region->public);
-	err = take_by_call(regions, regions->head, &state);
+	return err ? err : -EBUSY;
+}
+
+static SLOWLY int refuse_begin(struct region *region)
+{
+	int err = refuse(region);
+
+	if (err == -EBUSY)
+		__atomic_fetch_add(&region->refused, 1, __ATOMIC_RELAXED);
+	return err;
+}
+
+static int append_by_call(struct vpmc_regions *regions, struct region *region)
+{
+	unsigned int state;
+	int err = take_by_call(regions, regions->head, &state);
+
 	if (err)
 		return err;
 	if (state != VPMC_STATE_RUNNING)
 		return -ENODATA;
 	append_begin(regions, regions->head, region);
 	return 0;
+}
+
+/* The thread is busy. */
+static SLOWLY int begin_slowly(struct region *region)
+{
+	struct vpmc_regions *regions = region->regions;
+	int err = check_thread(regions);
+
+	if (!err && regions->top == regions->deepest)
+		err = -ENOSPC;
+	if (!err && regions->head >= regions->limit) {
+		vpmc_samples_flush(regions, true);
+		vpmc_regions_leave(regions);
+		return region->public.begin(&region->public);
+	}
+	if (!err && may_try_again(regions)) {
+		vpmc_regions_leave(regions);
+		return region->public.begin(&region->public);
+	}
+	if (!err)
+		err = append_by_call(regions, region);
+	vpmc_regions_leave(regions);
+	return err;
 }
 
 /* An exception or longjmp() has left them. Returns 0 or a negative error number. */
@@ -177,23 +216,28 @@ static int end_those_within(struct vpmc_regions *regions, struct region *region)
 	return err;
 }
 
+/* The thread is busy. */
 static SLOWLY int end_slowly(struct region *region)
 {
 	struct vpmc_regions *regions = region->regions;
 	unsigned int state;
 	int err = check_thread(regions);
 
-	if (!err && regions->top[-1] != region)
+	if (!err && regions->top[-1] != region) {
+		vpmc_regions_leave(regions);
 		err = end_those_within(regions, region);
-	if (err)
-		return err;
-	if (may_try_again(regions))
+		return err ? err : region->public.end(&region->public);
+	}
+	if (!err && may_try_again(regions)) {
+		vpmc_regions_leave(regions);
 		return region->public.end(&region->public);
-	err = take_by_call(regions, regions->head, &state);
-	if (err)
-		return err;
-	append_end(regions, regions->head);
-	return 0;
+	}
+	if (!err)
+		err = take_by_call(regions, regions->head, &state);
+	if (!err)
+		append_end(regions, regions->head);
+	vpmc_regions_leave(regions);
+	return err;
 }
 
 /*
@@ -204,14 +248,20 @@ static ALWAYS_INLINE int begin(struct vpmc_region *public, unsigned int flags)
 {
 	struct region *region = (struct region *)public;
 	struct vpmc_regions *regions = region->regions;
-	uint64_t *at = regions->head;
+	const void *thread = thread_pointer();
+	uint64_t *at;
 
-	if (unlikely(regions->owner != thread_pointer()) ||
-	    unlikely(at >= regions->limit) ||
+	if (unlikely(regions->owner != thread))
+		return refuse_begin(region);
+	vpmc_regions_enter(regions);
+	at = regions->head;
+	if (unlikely(at >= regions->limit) ||
 	    unlikely(regions->top == regions->deepest) ||
 	    unlikely(!take(regions, at, flags)))
 		return begin_slowly(region);
 	append_begin(regions, at, region);
+	vpmc_barrier();
+	regions->owner = thread;
 	return 0;
 }
 
@@ -219,13 +269,19 @@ static ALWAYS_INLINE int end(struct vpmc_region *public, unsigned int flags)
 {
 	struct region *region = (struct region *)public;
 	struct vpmc_regions *regions = region->regions;
-	uint64_t *at = regions->head;
+	const void *thread = thread_pointer();
+	uint64_t *at;
 
-	if (unlikely(regions->owner != thread_pointer()) ||
-	    unlikely(regions->top[-1] != region) ||
+	if (unlikely(regions->owner != thread))
+		return refuse(region);
+	vpmc_regions_enter(regions);
+	at = regions->head;
+	if (unlikely(regions->top[-1] != region) ||
 	    unlikely(!take(regions, at, flags)))
 		return end_slowly(region);
 	append_end(regions, at);
+	vpmc_barrier();
+	regions->owner = thread;
 	return 0;
 }
 

@@ -19,7 +19,7 @@
 /* page of a thread whose page could not be mapped; its set does not run */
 static const struct vpmc_page no_page;
 
-static void free_regions(struct vpmc_regions *regions)
+void vpmc_regions_free(struct vpmc_regions *regions)
 {
 	struct region *region, *next;
 
@@ -53,10 +53,28 @@ static int share(struct vpmc_regions *regions, const char *list,
 	return 0;
 }
 
+/* Does the set have the events that the caller has named? */
+static bool is_shared(const struct vpmc_regions *regions)
+{
+	const struct vpmc_event *event = regions->events;
+	unsigned int i;
+
+	for (i = 0; event && i < regions->nr_events; event++) {
+		if (event->flags & VPMC_EVENT_LEFT_OUT)
+			continue;
+		if (regions->element[i] >= regions->control.nr_counters ||
+		    regions->control.counter[regions->element[i]].evtsel != event->select)
+			return false;
+		i++;
+	}
+	return true;
+}
+
 /* Without @list, uses the set that the thread has. */
 static int open_set(struct vpmc_regions *regions, const char *list,
 		    struct vpmc_error *error)
 {
+	struct vpmc_read sums;
 	int err = vpmc_open(&regions->v, list ? 0 : VPMC_OPEN_EXISTING, error);
 
 	if (err)
@@ -66,9 +84,17 @@ static int open_set(struct vpmc_regions *regions, const char *list,
 		if (err)
 			return err;
 	}
-	err = vpmc_get_control(regions->v, &regions->control);
+	err = vpmc_read_sums(regions->v, 0, &sums);
+	if (!err)
+		err = vpmc_get_control(regions->v, &regions->control);
 	if (err)
 		return vpmc_error_system(error, err, WHAT);
+	/* From here on, begin and end notice if somebody programs another set. */
+	regions->set_number = sums.set_number;
+	if (!is_shared(regions))
+		return vpmc_error_set(error, -EEXIST, VPMC_WHY_EXISTS, WHAT,
+				      "another set has just been programmed",
+				      "try again");
 	regions->nr = regions->control.nr_counters;
 	if (!list)
 		for (; regions->nr_events < regions->nr; regions->nr_events++)
@@ -98,7 +124,7 @@ static int prepare(struct vpmc_regions *regions)
 	regions->deepest = &regions->stack[1 + VPMC_REGIONS_DEPTH];
 	regions->page = v->page ? v->page : &no_page;
 	regions->running = v->reader ? v->running : NOT_RUNNING;
-	regions->owner = thread_pointer();
+	regions->thread = regions->owner = thread_pointer();
 	regions->tid = gettid();
 	regions->last = &regions->first;
 	prctl(PR_GET_NAME, regions->comm);
@@ -125,10 +151,12 @@ static int measure(struct vpmc_regions *regions, struct vpmc_error *error)
 
 static int check_open(unsigned int flags, struct vpmc_error *error)
 {
-	if (flags && flags != VPMC_REGIONS_LFENCE && flags != VPMC_REGIONS_TWICE)
+	const unsigned int apart = VPMC_REGIONS_LFENCE | VPMC_REGIONS_TWICE;
+
+	if (flags & ~(apart | VPMC_REGIONS_KEEP) || (flags & apart) == apart)
 		return vpmc_error_set(error, -EINVAL, VPMC_WHY_SYSTEM, WHAT,
 				      "unknown flags",
-				      "use one of VPMC_REGIONS_LFENCE and VPMC_REGIONS_TWICE, or none");
+				      "use one of VPMC_REGIONS_LFENCE and VPMC_REGIONS_TWICE, or none, and VPMC_REGIONS_KEEP");
 	if (vpmc_regions_of_thread())
 		return vpmc_error_set(error, -EEXIST, VPMC_WHY_SYSTEM, WHAT,
 				      "this thread has its regions open",
@@ -160,40 +188,67 @@ EXPORT int vpmc_regions_open(struct vpmc_regions **out, const char *list,
 	}
 	if (!err)
 		err = measure(regions, error);
+	if (!err && vpmc_regions_add(regions))
+		err = vpmc_error_set(error, -ENOMEM, VPMC_WHY_SYSTEM, WHAT,
+				     "the process has no pthread_key_t for its threads' ends",
+				     "");
 	if (err) {
-		free_regions(regions);
+		vpmc_regions_free(regions);
 		return err;
 	}
-	vpmc_regions_add(regions);
 	*out = regions;
 	return 0;
 }
 
+/* The thread of @regions has ended, or is the caller, which closes them. */
+static void close_counters(struct vpmc_regions *regions)
+{
+	vpmc_samples_settle(regions);
+	vpmc_regions_lock();
+	vpmc_close(regions->v);
+	regions->v = NULL;
+	regions->owner = regions->thread = NULL;
+	vpmc_regions_unlock();
+}
+
+/* Nobody may use the regions any more, except for the report. */
+static void retire(struct vpmc_regions *regions)
+{
+	if (secure_getenv("VPMC_REPORT") && vpmc_regions_keep(regions))
+		return;
+	vpmc_regions_remove(regions);
+	vpmc_regions_free(regions);
+}
+
+void vpmc_regions_thread_ends(struct vpmc_regions *regions)
+{
+	close_counters(regions);
+	if (!(regions->flags & VPMC_REGIONS_KEEP))
+		retire(regions);
+}
+
+/* Does the thread still run? */
+static bool is_others(const struct vpmc_regions *regions)
+{
+	char path[64];
+
+	if (!regions->v || regions->tid == (uint32_t)gettid())
+		return false;
+	snprintf(path, sizeof(path), "/proc/self/task/%u", regions->tid);
+	return !access("/proc/self/task", F_OK) && !access(path, F_OK);
+}
+
 EXPORT int vpmc_regions_close(struct vpmc_regions *regions)
 {
-	bool ended, open;
+	bool open;
 
 	if (!regions)
 		return 0;
-	ended = regions->tid != (uint32_t)gettid();
-	if (ended && !access("/proc/self/task", F_OK)) {
-		char path[64];
-
-		snprintf(path, sizeof(path), "/proc/self/task/%u", regions->tid);
-		if (!access(path, F_OK))
-			return -EPERM;
-	}
-	vpmc_samples_settle(regions);
+	if (is_others(regions))
+		return -EPERM;
+	vpmc_regions_forget(regions);
+	close_counters(regions);
 	open = regions->depth;
-	if (!secure_getenv("VPMC_REPORT")) {
-		vpmc_regions_remove(regions);
-		free_regions(regions);
-	} else {
-		vpmc_regions_lock();
-		vpmc_close(regions->v);
-		regions->v = NULL;
-		regions->owner = NULL;
-		vpmc_regions_unlock();
-	}
+	retire(regions);
 	return open ? -EBUSY : 0;
 }

@@ -6,8 +6,8 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "region.h"
 
@@ -17,15 +17,14 @@ struct region *vpmc_region_new(struct vpmc_regions *regions, const char *name)
 {
 	size_t size = sizeof(struct region) +
 		      2 * regions->nr_values * sizeof(struct vpmc_stats);
-	struct region *region = calloc(1, size);
+	size_t length = strlen(name) + 1;
+	struct region *region = mmap(NULL, size + length, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (!region)
+	if (region == MAP_FAILED)
 		return NULL;
-	region->name = strdup(name);
-	if (!region->name) {
-		free(region);
-		return NULL;
-	}
+	region->size = size + length;
+	region->name = memcpy((char *)region + size, name, length);
 	region->regions = regions;
 	vpmc_region_functions(&region->public, regions->flags);
 	return region;
@@ -33,10 +32,8 @@ struct region *vpmc_region_new(struct vpmc_regions *regions, const char *name)
 
 void vpmc_region_free(struct region *region)
 {
-	if (!region)
-		return;
-	free(region->name);
-	free(region);
+	if (region)
+		munmap(region, region->size);
 }
 
 EXPORT struct vpmc *vpmc_regions_handle(struct vpmc_regions *regions)
@@ -63,16 +60,12 @@ EXPORT int vpmc_regions_cost(const struct vpmc_regions *regions, int event,
 	return i < 0 ? -EINVAL : 0;
 }
 
-EXPORT int vpmc_region_get(struct vpmc_regions *regions, const char *name,
-		       struct vpmc_region **out)
+/* The caller holds the lock, because a report of another thread may walk the list. */
+static int get(struct vpmc_regions *regions, const char *name,
+	       struct vpmc_region **out)
 {
 	struct region *region;
 
-	*out = NULL;
-	if (!name || !*name || strlen(name) > NAME_MAX_LENGTH)
-		return -EINVAL;
-	if (!regions->v || regions->owner != thread_pointer())
-		return -EPERM;
 	for (region = regions->first; region; region = region->next)
 		if (!strcmp(region->name, name))
 			break;
@@ -82,15 +75,32 @@ EXPORT int vpmc_region_get(struct vpmc_regions *regions, const char *name,
 		region = vpmc_region_new(regions, name);
 		if (!region)
 			return -ENOMEM;
-		/* Another thread's report may walk the list. */
-		pthread_mutex_lock(&regions->lock);
 		*regions->last = region;
 		regions->last = &region->next;
 		regions->nr_regions++;
-		pthread_mutex_unlock(&regions->lock);
 	}
 	*out = &region->public;
 	return 0;
+}
+
+EXPORT int vpmc_region_get(struct vpmc_regions *regions, const char *name,
+		       struct vpmc_region **out)
+{
+	int saved = errno, err;
+	enum hold hold;
+
+	*out = NULL;
+	if (!name || !*name || strlen(name) > NAME_MAX_LENGTH)
+		return -EINVAL;
+	if (!vpmc_regions_are_own(regions))
+		return -EPERM;
+	hold = vpmc_regions_hold(regions);
+	if (hold == NOT_HELD)
+		return -EBUSY;
+	err = get(regions, name, out);
+	vpmc_regions_release(regions, hold);
+	errno = saved;
+	return err;
 }
 
 EXPORT const struct vpmc_stats *vpmc_region_stats(struct vpmc_region *public,
@@ -128,15 +138,66 @@ EXPORT uint64_t vpmc_region_total(struct vpmc_region *public, int event,
 	return stats ? stats->sum + part : 0;
 }
 
-EXPORT void vpmc_region_count(struct vpmc_region *public,
-			      struct vpmc_region_calls *calls)
+static void merge_region(struct region *to, const struct region *from)
+{
+	unsigned int i, which;
+
+	to->dirty += from->dirty;
+	to->unfinished += from->unfinished;
+	to->replaced += from->replaced;
+	to->refused += from->refused;
+	for (i = 0; i < to->regions->nr_values; i++)
+		for (which = 0; which < 2; which++) {
+			to->dirty_sum[which][i] += from->dirty_sum[which][i];
+			vpmc_stats_merge(&to->stats[2 * i + which],
+					 &from->stats[2 * i + which]);
+		}
+}
+
+void vpmc_regions_merge(struct vpmc_regions *to, struct vpmc_regions *from)
+{
+	struct region **link = &from->first, *region, *same;
+
+	while ((region = *link)) {
+		for (same = to->first; same; same = same->next)
+			if (!strcmp(same->name, region->name))
+				break;
+		if (same) {
+			merge_region(same, region);
+			link = &region->next;
+			continue;
+		}
+		*link = region->next;
+		region->next = NULL;
+		region->regions = to;
+		*to->last = region;
+		to->last = &region->next;
+		to->nr_regions++;
+	}
+	to->merged += 1 + from->merged;
+}
+
+uint64_t vpmc_region_ended(const struct region *region)
+{
+	return region->stats[0].n + region->dirty + region->replaced;
+}
+
+EXPORT void vpmc_region_count_sized(struct vpmc_region *public,
+				    struct vpmc_region_calls *calls, size_t size)
 {
 	struct region *region = (struct region *)public;
+	struct vpmc_region_calls known;
 
 	vpmc_samples_settle(region->regions);
-	calls->dirty = region->dirty;
-	calls->calls = region->stats[0].n + region->dirty;
-	calls->unfinished = region->unfinished;
+	known = (struct vpmc_region_calls) {
+		.calls = vpmc_region_ended(region),
+		.dirty = region->dirty,
+		.unfinished = region->unfinished,
+		.replaced = region->replaced,
+		.refused = __atomic_load_n(&region->refused, __ATOMIC_RELAXED),
+	};
+	memset(calls, 0, size);
+	memcpy(calls, &known, size < sizeof(known) ? size : sizeof(known));
 }
 
 const char *vpmc_regions_event(const struct vpmc_regions *regions,

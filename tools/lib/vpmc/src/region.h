@@ -13,7 +13,7 @@
 
 #include <pthread.h>
 
-#include "internal.h"
+#include "stats.h"
 
 /* words of a record; "values" are the ticks and the counts */
 enum { WORD_REGION, WORD_MARK, WORD_VALUES, WORD_COUNTS };
@@ -27,13 +27,21 @@ enum { WORD_REGION, WORD_MARK, WORD_VALUES, WORD_COUNTS };
  */
 #define MARK_BY_CALL	(1ULL << 63)
 
-/* a region with its statistics, two for each value */
+/* Bit of the mark of an end: another set has been programmed, so the values are not ours. */
+#define MARK_REPLACED	(1ULL << 62)
+
+/*
+ * A region with its statistics, two for each value. It has a mapping of its own, because a
+ * signal handler may make one. The name follows the statistics.
+ */
 struct region {
 	struct vpmc_region public;
 	struct vpmc_regions *regions;
 	struct region *next;
 	char *name;
-	uint64_t dirty, unfinished;
+	size_t size;			/* of the mapping */
+	uint64_t dirty, unfinished, replaced;
+	uint64_t refused;		/* handlers may add to it at any moment */
 	uint64_t dirty_sum[2][MAX_VALUES];
 	struct vpmc_stats stats[];
 };
@@ -52,17 +60,24 @@ struct frame {
  * Regions of a thread. The members that begin and end need come first. @running
  * is the page's state and nr_counters while the set runs. If it is NOT_RUNNING,
  * each read is a system call.
+ *
+ * @owner is @thread, or NULL while the thread itself changes the log, the statistics or
+ * the list of regions. A signal handler that comes then finds another owner, and is
+ * refused. This is no lock against other threads.
  */
 struct vpmc_regions {
 	const struct vpmc_page *page;
 	const void *owner;
 	uint64_t running;
+	uint64_t seen;			/* generation at which the set was still ours */
 	uint64_t *head;			/* where the next record goes */
 	uint64_t *limit;		/* no region may begin at or above this */
 	struct region **top;		/* above the region that began last */
 	struct region **deepest;
 	size_t record_size;		/* in bytes */
 
+	const void *thread;		/* thread pointer; NULL after the thread's end */
+	uint64_t set_number;
 	unsigned int nr;		/* number of counters of the set */
 	unsigned int nr_values;
 	/*
@@ -79,6 +94,9 @@ struct vpmc_regions {
 	struct vpmc_regions *next;	/* next in order of opening */
 	struct region *first, **last;
 	unsigned int nr_regions;
+	unsigned int rounds;		/* of the thread's destructors */
+	unsigned int merged;		/* number of threads whose values were added */
+	bool is_retired;		/* only the report uses them */
 	char comm[17];
 	struct vpmc_info info;
 
@@ -105,14 +123,43 @@ struct vpmc_regions {
 void vpmc_samples_take(struct vpmc_regions *regions);
 
 /*
- * Empties the log. Only the owner may call this. What this function counts is
- * subtracted from all open regions. With @full, so are the costs of a begin
+ * Empties the log. Only the owner may call this, while it is busy. What this function
+ * counts is subtracted from all open regions. With @full, so are the costs of a begin
  * that finds the log full.
  */
 void vpmc_samples_flush(struct vpmc_regions *regions, bool full);
 
 /* Adds all ended samples to the statistics. Any thread may call this. */
 void vpmc_samples_settle(struct vpmc_regions *regions);
+
+/* The calling thread is busy from here on: its signal handlers are refused. */
+static inline void vpmc_regions_enter(struct vpmc_regions *regions)
+{
+	regions->owner = NULL;
+	vpmc_barrier();
+}
+
+static inline void vpmc_regions_leave(struct vpmc_regions *regions)
+{
+	vpmc_barrier();
+	regions->owner = regions->thread;
+}
+
+/* Do the regions belong to the calling thread, and is it alive for the library? */
+static inline bool vpmc_regions_are_own(const struct vpmc_regions *regions)
+{
+	return regions->v && regions->thread == thread_pointer();
+}
+
+enum hold { NOT_HELD, HELD, HELD_BY_OWNER };
+
+/*
+ * Takes the lock of the statistics and of the list of regions. While a thread holds the
+ * lock of its own regions, it is busy. A signal handler that has interrupted it there gets
+ * NOT_HELD.
+ */
+enum hold vpmc_regions_hold(struct vpmc_regions *regions);
+void vpmc_regions_release(struct vpmc_regions *regions, enum hold hold);
 
 /*
  * cost.c: measures the costs of begin and end. Returns 0, -EAGAIN or the error
@@ -132,13 +179,35 @@ void vpmc_regions_unlock(void);
 /* Returns true if the calling thread has its regions open. */
 bool vpmc_regions_of_thread(void);
 
-void vpmc_regions_add(struct vpmc_regions *regions);
+/* Returns 0, or -1 if the end of the thread would not be noticed. */
+int vpmc_regions_add(struct vpmc_regions *regions);
 void vpmc_regions_remove(struct vpmc_regions *regions);
+
+/* The calling thread closes these regions. Its end has nothing to do. */
+void vpmc_regions_forget(const struct vpmc_regions *regions);
+
+/*
+ * Keeps closed regions for the report. Returns false if they were added to those of
+ * another thread, and are not needed any more.
+ */
+bool vpmc_regions_keep(struct vpmc_regions *regions);
+
+/* open.c */
+
+/* The calling thread ends. */
+void vpmc_regions_thread_ends(struct vpmc_regions *regions);
+void vpmc_regions_free(struct vpmc_regions *regions);
 
 /* region.c */
 
 struct region *vpmc_region_new(struct vpmc_regions *regions, const char *name);
 void vpmc_region_free(struct region *region);
+
+/* Adds the values of @from, and its regions that @to does not have. Both are retired. */
+void vpmc_regions_merge(struct vpmc_regions *to, struct vpmc_regions *from);
+
+/* How many samples of the region have ended */
+uint64_t vpmc_region_ended(const struct region *region);
 
 /*
  * Returns the index of an event's value: of the caller's @event-th one, or VPMC_RUN_TIME.

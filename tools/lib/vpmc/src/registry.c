@@ -4,7 +4,9 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
+#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "region.h"
@@ -19,6 +21,13 @@ static struct vpmc_regions *all, **last = &all;
 static struct vpmc_regions *inherited;
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* Each thread's value is its regions. */
+static pthread_key_t key;
+static bool has_key;
+
+/* Ended threads that the report has one by one; further ones are added to the last of them. */
+#define KEPT	64
 
 static void fork_prepare(void)
 {
@@ -40,8 +49,33 @@ static void fork_child(void)
 	pthread_mutex_unlock(&all_lock);
 }
 
+/*
+ * A thread ends. Destructors of other libraries may still use its regions, so this waits
+ * for the last round of them. In a child of fork() the regions are the parent's.
+ */
+static void thread_ends(void *arg)
+{
+	struct vpmc_regions *regions = arg;
+
+	if (regions->tid != (uint32_t)gettid())
+		return;
+	if (++regions->rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
+		pthread_setspecific(key, regions);
+	else
+		vpmc_regions_thread_ends(regions);
+}
+
+/* After dlclose(), threads that end must not call thread_ends(). */
+static __attribute__((__destructor__)) void forget_key(void)
+{
+	if (has_key)
+		pthread_key_delete(key);
+	has_key = false;
+}
+
 static void watch_process(void)
 {
+	has_key = !pthread_key_create(&key, thread_ends);
 	pthread_atfork(fork_prepare, fork_parent, fork_child);
 	atexit(vpmc_report_at_exit);
 }
@@ -59,22 +93,60 @@ void vpmc_regions_unlock(void)
 
 bool vpmc_regions_of_thread(void)
 {
-	struct vpmc_regions *regions;
-	bool found = false;
+	const struct vpmc_regions *regions = has_key ? pthread_getspecific(key) : NULL;
 
-	for (regions = vpmc_regions_lock(); regions; regions = regions->next)
-		found |= regions->v && regions->tid == (uint32_t)gettid();
-	vpmc_regions_unlock();
-	return found;
+	return regions && regions->tid == (uint32_t)gettid();
 }
 
-void vpmc_regions_add(struct vpmc_regions *regions)
+int vpmc_regions_add(struct vpmc_regions *regions)
 {
 	pthread_once(&once, watch_process);
+	if (!has_key || pthread_setspecific(key, regions))
+		return -1;
 	vpmc_regions_lock();
 	*last = regions;
 	last = &regions->next;
 	vpmc_regions_unlock();
+	return 0;
+}
+
+void vpmc_regions_forget(const struct vpmc_regions *regions)
+{
+	if (has_key && pthread_getspecific(key) == regions)
+		pthread_setspecific(key, NULL);
+}
+
+/* Have both counted the same events, in the same way? */
+static bool are_alike(const struct vpmc_regions *a, const struct vpmc_regions *b)
+{
+	unsigned int i;
+
+	if (a->flags != b->flags || a->nr != b->nr || a->nr_events != b->nr_events ||
+	    !a->events != !b->events ||
+	    memcmp(a->element, b->element, sizeof(a->element)))
+		return false;
+	for (i = 0; i < a->nr; i++)
+		if (a->control.counter[i].evtsel != b->control.counter[i].evtsel)
+			return false;
+	return true;
+}
+
+bool vpmc_regions_keep(struct vpmc_regions *regions)
+{
+	struct vpmc_regions *other, *like = NULL;
+	unsigned int alike = 0;
+
+	vpmc_regions_lock();
+	for (other = all; other; other = other->next)
+		if (other->is_retired && are_alike(other, regions)) {
+			like = other;
+			alike++;
+		}
+	regions->is_retired = true;
+	if (alike >= KEPT)
+		vpmc_regions_merge(like, regions);
+	vpmc_regions_unlock();
+	return alike < KEPT;
 }
 
 void vpmc_regions_remove(struct vpmc_regions *regions)

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -131,9 +132,12 @@ static void write_region(struct writer *w, const struct region *region)
 
 	vpmc_json_open(w, NULL, '{');
 	vpmc_json_string(w, "name", region->name);
-	vpmc_json_number(w, "calls", region->stats[0].n + region->dirty);
+	vpmc_json_number(w, "calls", vpmc_region_ended(region));
 	vpmc_json_number(w, "dirty", region->dirty);
 	vpmc_json_number(w, "unfinished", region->unfinished);
+	vpmc_json_number(w, "replaced", region->replaced);
+	vpmc_json_number(w, "refused",
+			 __atomic_load_n(&region->refused, __ATOMIC_RELAXED));
 	if (region->regions->info.tsc_khz) {
 		vpmc_json_open(w, "run_time_ns", '{');
 		vpmc_json_number(w, "inclusive", run_time_ns(region, VPMC_INCLUSIVE));
@@ -177,6 +181,8 @@ static void write_thread(struct writer *w, const struct vpmc_regions *regions)
 	vpmc_json_number(w, "tid", regions->tid);
 	vpmc_json_string(w, "name", regions->comm);
 	vpmc_json_number(w, "tsc_khz", regions->info.tsc_khz);
+	if (regions->merged)
+		vpmc_json_number(w, "merged", regions->merged);
 	vpmc_json_open(w, "events", '[');
 	for (i = 0; i < regions->nr_events; i++) {
 		vpmc_json_open(w, NULL, '{');
@@ -217,9 +223,11 @@ static void write_json(struct writer *w, struct vpmc_regions *all)
 	vpmc_json_real(w, "median_error", 1.0 / (2 * VPMC_STATS_SUB));
 	vpmc_json_open(w, "threads", '[');
 	for (; all; all = all->next) {
-		pthread_mutex_lock(&all->lock);
-		write_thread(w, all);
-		pthread_mutex_unlock(&all->lock);
+		enum hold hold = vpmc_regions_hold(all);
+
+		if (hold != NOT_HELD)
+			write_thread(w, all);
+		vpmc_regions_release(all, hold);
 	}
 	vpmc_json_close(w, ']');
 	vpmc_json_close(w, '}');
@@ -267,6 +275,7 @@ static char *file_name(const char *pattern)
 	unsigned long long rank = 0;
 	struct writer w;
 	const char *at;
+	char *name;
 
 	if (vpmc_writer_open(&w))
 		return NULL;
@@ -278,8 +287,9 @@ static char *file_name(const char *pattern)
 			vpmc_put(&w, "%llu", rank), at++;
 		else
 			vpmc_put(&w, "%c", *at);
-	fclose(w.file);
-	return w.text;
+	name = w.failed ? NULL : strdup(w.text);
+	vpmc_writer_drop(&w);
+	return name;
 }
 
 /* Other programs see the whole report, or what was there before. */

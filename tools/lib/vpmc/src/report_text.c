@@ -4,6 +4,7 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "region.h"
@@ -52,6 +53,17 @@ static void write_line(struct writer *w, const struct vpmc_stats *stats,
 		 vpmc_stats_deviation(stats));
 }
 
+/* Writes a number that is not 0. @format has one conversion. */
+static void write_number(struct writer *w, const char *format, uint64_t number)
+{
+	char text[128];
+
+	if (!number)
+		return;
+	snprintf(text, sizeof(text), format, (unsigned long long)number);
+	vpmc_put(w, "%s", text);
+}
+
 static void write_region(struct writer *w, const struct region *region, int width)
 {
 	const struct vpmc_regions *regions = region->regions;
@@ -59,13 +71,13 @@ static void write_region(struct writer *w, const struct region *region, int widt
 	int event;
 
 	vpmc_put(w, "%s: %llu calls", region->name,
-		 (unsigned long long)(region->stats[0].n + region->dirty));
-	if (region->dirty)
-		vpmc_put(w, ", %llu of them dirty",
-			 (unsigned long long)region->dirty);
-	if (region->unfinished)
-		vpmc_put(w, ", %llu unfinished",
-			 (unsigned long long)region->unfinished);
+		 (unsigned long long)vpmc_region_ended(region));
+	write_number(w, ", %llu of them dirty", region->dirty);
+	write_number(w, ", %llu in none of the sums, because another set was programmed",
+		     region->replaced);
+	write_number(w, ", %llu unfinished", region->unfinished);
+	write_number(w, ", %llu refused in signal handlers",
+		     __atomic_load_n(&region->refused, __ATOMIC_RELAXED));
 	vpmc_put(w, "\n");
 	for_each_event(event, regions) {
 		unsigned int i = vpmc_regions_value(regions, event);
@@ -94,7 +106,9 @@ static void write_thread(struct writer *w, const struct vpmc_regions *regions)
 	char buffer[VPMC_NAME_SIZE];
 	int event;
 
-	vpmc_put(w, "thread %u (%s): begin and end count", regions->tid, regions->comm);
+	vpmc_put(w, "thread %u (%s)", regions->tid, regions->comm);
+	write_number(w, " and %llu more that have ended", regions->merged);
+	vpmc_put(w, ": begin and end count");
 	for_each_event(event, regions) {
 		unsigned int i = vpmc_regions_value(regions, event);
 
@@ -112,8 +126,10 @@ static void write_thread(struct writer *w, const struct vpmc_regions *regions)
 void vpmc_report_text(struct writer *w, struct vpmc_regions *all)
 {
 	for (; all; all = all->next) {
-		pthread_mutex_lock(&all->lock);
-		write_thread(w, all);
-		pthread_mutex_unlock(&all->lock);
+		enum hold hold = vpmc_regions_hold(all);
+
+		if (hold != NOT_HELD)
+			write_thread(w, all);
+		vpmc_regions_release(all, hold);
 	}
 }

@@ -64,6 +64,13 @@ static void pop(struct vpmc_regions *regions, const uint64_t *at)
 	uint64_t inclusive;
 	unsigned int i;
 
+	region->unfinished--;
+	/* The difference would be one of two events. The regions around end like this one. */
+	if (at[WORD_MARK] & MARK_REPLACED) {
+		regions->sample_is_clean = false;
+		region->replaced++;
+		return;
+	}
 	/* A value that is less than at the beginning was cleared meanwhile. */
 	for (i = 0; i < regions->nr_values; i++)
 		is_clean &= end[i] >= frame->begin[i];
@@ -78,7 +85,6 @@ static void pop(struct vpmc_regions *regions, const uint64_t *at)
 	if (around)
 		around->pairs += frame->pairs + 1;
 	regions->sample_is_clean = is_clean;
-	region->unfinished--;
 	region->dirty += !is_clean;
 }
 
@@ -115,6 +121,7 @@ void vpmc_samples_flush(struct vpmc_regions *regions, bool full)
 	pthread_mutex_lock(&regions->lock);
 	vpmc_samples_take(regions);
 	regions->head = regions->done = regions->log;
+	regions->tried_at = NULL;
 	pthread_mutex_unlock(&regions->lock);
 	if (!good || !read_values(regions, after))
 		return;
@@ -123,13 +130,40 @@ void vpmc_samples_flush(struct vpmc_regions *regions, bool full)
 				       (full ? regions->full[i] : 0);
 }
 
+enum hold vpmc_regions_hold(struct vpmc_regions *regions)
+{
+	if (!vpmc_regions_are_own(regions)) {
+		pthread_mutex_lock(&regions->lock);
+		return HELD;
+	}
+	/* What the handler has interrupted may hold the lock, or only append to the log. */
+	if (!regions->owner)
+		return pthread_mutex_trylock(&regions->lock) ? NOT_HELD : HELD;
+	vpmc_regions_enter(regions);
+	pthread_mutex_lock(&regions->lock);
+	return HELD_BY_OWNER;
+}
+
+void vpmc_regions_release(struct vpmc_regions *regions, enum hold hold)
+{
+	if (hold != NOT_HELD)
+		pthread_mutex_unlock(&regions->lock);
+	if (hold == HELD_BY_OWNER)
+		vpmc_regions_leave(regions);
+}
+
 void vpmc_samples_settle(struct vpmc_regions *regions)
 {
-	if (regions->v && regions->owner == thread_pointer()) {
+	enum hold hold;
+
+	if (vpmc_regions_are_own(regions) && regions->owner) {
+		vpmc_regions_enter(regions);
 		vpmc_samples_flush(regions, false);
+		vpmc_regions_leave(regions);
 		return;
 	}
-	pthread_mutex_lock(&regions->lock);
-	vpmc_samples_take(regions);
-	pthread_mutex_unlock(&regions->lock);
+	hold = vpmc_regions_hold(regions);
+	if (hold != NOT_HELD)
+		vpmc_samples_take(regions);
+	vpmc_regions_release(regions, hold);
 }

@@ -5,7 +5,9 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
-#include "internal.h"
+#include <stdlib.h>
+
+#include "stats.h"
 
 #define SUB_BITS	5	/* log2 of VPMC_STATS_SUB */
 
@@ -31,6 +33,41 @@ EXPORT uint64_t vpmc_stats_low(unsigned int i)
 	return (uint64_t)(i - (shift << SUB_BITS)) << shift;
 }
 
+EXPORT struct vpmc_stats *vpmc_stats_new(void)
+{
+	return calloc(1, sizeof(struct vpmc_stats));
+}
+
+EXPORT void vpmc_stats_free(struct vpmc_stats *stats)
+{
+	free(stats);
+}
+
+EXPORT uint64_t vpmc_stats_n(const struct vpmc_stats *stats)
+{
+	return stats->n;
+}
+
+EXPORT uint64_t vpmc_stats_min(const struct vpmc_stats *stats)
+{
+	return stats->min;
+}
+
+EXPORT uint64_t vpmc_stats_max(const struct vpmc_stats *stats)
+{
+	return stats->max;
+}
+
+EXPORT uint64_t vpmc_stats_sum(const struct vpmc_stats *stats)
+{
+	return stats->sum;
+}
+
+EXPORT uint64_t vpmc_stats_bucket(const struct vpmc_stats *stats, unsigned int i)
+{
+	return i < VPMC_STATS_BUCKETS ? stats->bucket[i] : 0;
+}
+
 /*
  * The sums are of differences to the first value, which is near the others. So
  * they stay small, and equal values have a deviation of exactly 0.
@@ -51,6 +88,31 @@ EXPORT void vpmc_stats_add(struct vpmc_stats *stats, uint64_t value)
 	stats->offsets += offset;
 	stats->squares += offset * offset;
 	stats->bucket[bucket_of(value)]++;
+}
+
+/* The differences of @from get another first value, which is @offset away. */
+void vpmc_stats_merge(struct vpmc_stats *to, const struct vpmc_stats *from)
+{
+	long double offset;
+	unsigned int i;
+
+	if (!from->n)
+		return;
+	if (!to->n) {
+		*to = *from;
+		return;
+	}
+	offset = from->first >= to->first ? (long double)(from->first - to->first) :
+					   -(long double)(to->first - from->first);
+	to->squares += from->squares + 2 * offset * from->offsets +
+		       offset * offset * from->n;
+	to->offsets += from->offsets + offset * from->n;
+	to->n += from->n;
+	to->sum += from->sum;
+	to->min = from->min < to->min ? from->min : to->min;
+	to->max = from->max > to->max ? from->max : to->max;
+	for (i = 0; i < VPMC_STATS_BUCKETS; i++)
+		to->bucket[i] += from->bucket[i];
 }
 
 EXPORT double vpmc_stats_mean(const struct vpmc_stats *stats)

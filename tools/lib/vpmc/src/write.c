@@ -6,38 +6,69 @@
  */
 #include <errno.h>
 #include <stdarg.h>
-#include <stdlib.h>
+#include <stdio.h>
+#include <sys/mman.h>
 
 #include "utf8.h"
 #include "write.h"
 
 int vpmc_writer_open(struct writer *w)
 {
-	*w = (struct writer){};
-	w->file = open_memstream(&w->text, &w->length);
-	return w->file ? 0 : -ENOMEM;
+	*w = (struct writer){ .room = 1 << 16 };
+	w->text = mmap(NULL, w->room, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return w->text == MAP_FAILED ? -ENOMEM : 0;
+}
+
+void vpmc_writer_drop(struct writer *w)
+{
+	munmap(w->text, w->room);
 }
 
 int vpmc_writer_close(struct writer *w, struct outfile *to)
 {
-	int err = ferror(w->file) ? -ENOMEM : 0;
+	int err = w->failed ? -ENOMEM : 0;
 
-	if (fclose(w->file))
-		err = -ENOMEM;
 	if (err)
 		vpmc_outfile_drop(to);
 	else
 		err = vpmc_outfile_write(to, w->text, w->length);
-	free(w->text);
+	vpmc_writer_drop(w);
 	return err;
+}
+
+/* Makes room for @length more bytes and a NUL. */
+static bool reserve(struct writer *w, size_t length)
+{
+	size_t room = w->room;
+	void *text;
+
+	while (room - w->length <= length)
+		room *= 2;
+	if (room == w->room)
+		return true;
+	text = mremap(w->text, w->room, room, MREMAP_MAYMOVE);
+	if (text == MAP_FAILED)
+		return false;
+	w->text = text;
+	w->room = room;
+	return true;
 }
 
 void vpmc_put(struct writer *w, const char *format, ...)
 {
-	va_list args;
+	va_list args, again;
+	int length;
 
 	va_start(args, format);
-	vfprintf(w->file, format, args);
+	va_copy(again, args);
+	length = vsnprintf(w->text + w->length, w->room - w->length, format, args);
+	if (length < 0 || w->failed || !reserve(w, length))
+		w->failed = true;
+	else
+		w->length += vsnprintf(w->text + w->length, w->room - w->length,
+				       format, again);
+	va_end(again);
 	va_end(args);
 }
 

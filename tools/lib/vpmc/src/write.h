@@ -9,20 +9,25 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #include "outfile.h"
 
-/* @comma: the innermost object or array already has an element. */
+/*
+ * A text that grows. Its memory is not malloc()'s: a thread that writes a report holds the
+ * locks of other threads' regions, and such a thread may be in a signal handler that has
+ * interrupted its malloc(). @comma: the innermost object or array already has an element.
+ */
 struct writer {
-	FILE *file;
 	char *text;
-	size_t length;
-	bool comma;
+	size_t length, room;
+	bool comma, failed;
 };
 
 /* Returns 0 or -ENOMEM. */
 int vpmc_writer_open(struct writer *w);
+
+/* Frees the memory. */
+void vpmc_writer_drop(struct writer *w);
 
 /* Writes all to @to, closes that, and frees the memory. Returns 0 or -errno. */
 int vpmc_writer_close(struct writer *w, struct outfile *to);

@@ -7,6 +7,7 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include <sys/prctl.h>
+#include <sys/time.h>
 
 #include <pmu-trigger.h>
 
@@ -102,12 +103,12 @@ nested(struct vpmc_region *outer, struct vpmc_region *inner)
 	const struct vpmc_stats *s_ = (stats_);				\
 									\
 	ASSERT_NE(NULL, s_);						\
-	EXPECT_EQ(n_, s_->n);						\
-	if (s_->n) {							\
-		EXPECT_EQ(value_, s_->min);				\
-		EXPECT_EQ(value_, s_->max);				\
+	EXPECT_EQ(n_, vpmc_stats_n(s_));						\
+	if (vpmc_stats_n(s_)) {							\
+		EXPECT_EQ(value_, vpmc_stats_min(s_));				\
+		EXPECT_EQ(value_, vpmc_stats_max(s_));				\
 		EXPECT_EQ(value_, vpmc_stats_quantile(s_, 0.5));	\
-		EXPECT_EQ((value_) * s_->n, s_->sum);			\
+		EXPECT_EQ((value_) * vpmc_stats_n(s_), vpmc_stats_sum(s_));			\
 		EXPECT_EQ(0, vpmc_stats_deviation(s_));			\
 		EXPECT_EQ((double)(value_), vpmc_stats_mean(s_));	\
 	}								\
@@ -183,7 +184,7 @@ TEST_F(region, more_than_the_log_holds)
 
 	do
 		many(self->outer, self->inner);
-	while (!(stats = vpmc_region_stats(self->outer, 0, VPMC_EXCLUSIVE))->n &&
+	while (!vpmc_stats_n(stats = vpmc_region_stats(self->outer, 0, VPMC_EXCLUSIVE)) &&
 	       --tries);
 	/* a constant, and two instructions for each iteration */
 	EXPECT_VALUE(1, 1 + 2 * 20000, stats);
@@ -213,9 +214,9 @@ TEST_F(region, recursion)
 	recursion(self->inner, 40);
 	stats = vpmc_region_stats(self->inner, 0, VPMC_EXCLUSIVE);
 	EXPECT_EQ(42, calls_of(self->inner).calls);
-	EXPECT_LE(INSTRUCTIONS(10), stats->min);
+	EXPECT_LE(INSTRUCTIONS(10), vpmc_stats_min(stats));
 	/* the call, and the instructions that save registers around it */
-	EXPECT_GE(INSTRUCTIONS(10) + 30, stats->max);
+	EXPECT_GE(INSTRUCTIONS(10) + 30, vpmc_stats_max(stats));
 }
 
 TEST_F(region, errors)
@@ -262,6 +263,7 @@ TEST_F(region, errors)
 	EXPECT_EQ(-EEXIST, vpmc_regions_open(&again, EVENTS, 0, &self->error));
 	EXPECT_EQ(NULL, again);
 	EXPECT_EQ(-EINVAL, vpmc_regions_open(&again, EVENTS, 3, &self->error));
+	EXPECT_EQ(-EINVAL, vpmc_regions_open(&again, EVENTS, 8, &self->error));
 	EXPECT_EQ(-EINVAL, vpmc_report(1, 2));
 	/* the failed calls counted nothing */
 	nested(self->outer, self->inner);
@@ -292,7 +294,7 @@ TEST_F(region, left_without_end)
 	EXPECT_LE(100 * BRANCHES(100), total);
 	EXPECT_EQ(dirty, vpmc_region_dirty(self->outer, 1, VPMC_INCLUSIVE));
 	EXPECT_EQ(total - dirty,
-		  vpmc_region_stats(self->outer, 1, VPMC_INCLUSIVE)->sum);
+		  vpmc_stats_sum(vpmc_region_stats(self->outer, 1, VPMC_INCLUSIVE)));
 	EXPECT_EQ(0, vpmc_region_total(self->outer, 2, VPMC_INCLUSIVE, NULL));
 }
 
@@ -380,6 +382,47 @@ TEST_F(region, changed_set)
 	EXPECT_EQ(2, calls_of(self->inner).calls);
 	ASSERT_EQ(0, vpmc_program(v, NULL, 0, 0, &self->error));
 	EXPECT_EQ(-ENODATA, vpmc_begin(self->inner));
+}
+
+/* Another set with as many counters, but of other events */
+TEST_F(region, replaced_set)
+{
+	const char *others = variant->others ? "instructions,cycles,branches" :
+					       "branches,instructions";
+	uint64_t total, dirty, all;
+
+	ASSERT_EQ(0, vpmc_begin(self->outer));
+	nested(self->inner, self->inner);
+	ASSERT_EQ(0, vpmc_end(self->outer));
+	total = vpmc_region_total(self->outer, 1, VPMC_INCLUSIVE, &dirty);
+	ASSERT_EQ(0, vpmc_begin(self->outer));
+	ASSERT_EQ(0, vpmc_begin(self->inner));
+	loop_inner(10000);
+	ASSERT_EQ(0, vpmc_end(self->inner));
+	all = vpmc_region_total(self->inner, 1, VPMC_INCLUSIVE, NULL);
+	ASSERT_EQ(0, vpmc_begin(self->inner));
+	ASSERT_EQ(0, program_before(others, &self->error));
+	loop_inner(10000);
+	ASSERT_EQ(0, vpmc_end(self->inner));
+	EXPECT_EQ(-ENODATA, vpmc_begin(self->inner));
+	loop_inner(10000);
+	/* also if the new set is stopped, and runs again */
+	ASSERT_EQ(0, vpmc_stop(vpmc_regions_handle(self->regions)));
+	EXPECT_EQ(-ENODATA, vpmc_begin(self->inner));
+	ASSERT_EQ(0, vpmc_start(vpmc_regions_handle(self->regions)));
+	ASSERT_EQ(0, vpmc_end(self->outer));
+	EXPECT_EQ(-ENODATA, vpmc_begin(self->outer));
+	EXPECT_EQ(1, calls_of(self->outer).replaced);
+	EXPECT_EQ(1, calls_of(self->inner).replaced);
+	EXPECT_EQ(2, calls_of(self->outer).calls);
+	EXPECT_EQ(5, calls_of(self->inner).calls);
+	EXPECT_EQ(0, calls_of(self->outer).unfinished);
+	EXPECT_EQ(0, calls_of(self->inner).unfinished);
+	/* neither wrong sums, nor lost ones */
+	EXPECT_EQ(total, vpmc_region_total(self->outer, 1, VPMC_INCLUSIVE, NULL));
+	EXPECT_EQ(dirty, vpmc_region_dirty(self->outer, 1, VPMC_INCLUSIVE));
+	EXPECT_EQ(all, vpmc_region_total(self->inner, 1, VPMC_INCLUSIVE, NULL));
+	EXPECT_LE(BRANCHES(10000), all);
 }
 
 /*
@@ -486,12 +529,15 @@ static void *waker(void *arg)
 
 /*
  * The trigger counts instructions of this program between arm and disarm. That
- * includes the library.
+ * includes the library. It takes some more when the page has changed since the last begin
+ * or end, so there is one of another region first.
  */
 static __attribute__((__noinline__)) int
-scenario(struct vpmc_region *outer, struct vpmc_region *inner, unsigned long k,
-	 struct pmu_trigger *at)
+scenario(struct vpmc_region *outer, struct vpmc_region *inner,
+	 struct vpmc_region *first, unsigned long k, struct pmu_trigger *at)
 {
+	vpmc_begin(first);
+	vpmc_end(first);
 	if (pmu_trigger_arm(0, k, PMU_TRIGGER_HOLD))
 		return -1;
 	loop_outside(3);
@@ -535,6 +581,7 @@ TEST_F(region, switch_at_each_instruction)
 	unsigned int outer_stretches = 0, inner_stretches = 0, in_loops = 0;
 	bool outer = false, inner = false, was_outer = false, was_inner = false;
 	uint64_t outer_dirty = 0, inner_dirty = 0;
+	struct vpmc_region *first;
 	struct sweep sweep = {};
 	struct pmu_trigger at;
 	unsigned long k;
@@ -543,6 +590,7 @@ TEST_F(region, switch_at_each_instruction)
 	/* without RDPMC the kernel makes the reads, which is not tested here */
 	if (variant->forbidden)
 		return;
+	ASSERT_EQ(0, vpmc_region_get(self->regions, "first", &first));
 	ASSERT_EQ(0, pipe(sweep.urgent));
 	ASSERT_EQ(0, be_urgent(0, 0));
 	ASSERT_EQ(0, pthread_create(&sweep.urgent_thread, NULL, urgent, &sweep));
@@ -553,7 +601,7 @@ TEST_F(region, switch_at_each_instruction)
 				       (unsigned long)etext));
 	outer_dirty = calls_of(self->outer).dirty;
 	for (k = 0;; k++) {
-		ASSERT_EQ(0, scenario(self->outer, self->inner, k, &at));
+		ASSERT_EQ(0, scenario(self->outer, self->inner, first, k, &at));
 		if (pmu_trigger_state(&at) != PMU_TRIGGER_FIRED)
 			break;
 		outer = became_dirty(self->outer, &outer_dirty,
@@ -593,69 +641,282 @@ TEST_F(region, switch_at_each_instruction)
 		     vpmc_region_stats(self->inner, 0, VPMC_INCLUSIVE));
 }
 
+static struct vpmc_stats *empty(struct vpmc_stats *stats)
+{
+	vpmc_stats_free(stats);
+	return vpmc_stats_new();
+}
+
+/*
+ * What the handler of a signal counts: a region of its own, which it names itself, and one
+ * of the thread that it has interrupted.
+ */
+static struct {
+	struct vpmc_regions *regions;
+	struct vpmc_region *same, *own;
+	unsigned long came, counted, refused, wrong;
+} handled;
+
+static __attribute__((__noinline__)) void loop_in(struct vpmc_region *region)
+{
+	vpmc_begin(region);
+	loop_inner(50);
+	vpmc_end(region);
+}
+
+static void count_in_handler(int signal)
+{
+	struct vpmc_region *own;
+	int begun = vpmc_begin(handled.same);
+	int err = vpmc_region_get(handled.regions, "handler", &own);
+
+	(void)signal;
+	handled.came++;
+	handled.counted += !begun;
+	handled.refused += begun == -EBUSY;
+	if (!begun) {
+		handled.wrong += err;
+		handled.own = own;
+		loop_in(own);
+	} else if (handled.own) {
+		handled.wrong += vpmc_begin(handled.own) != -EBUSY;
+	}
+	handled.wrong += vpmc_end(handled.same) != begun;
+}
+
+static void handle(struct vpmc_regions *regions, struct vpmc_region *same)
+{
+	struct sigaction action = { .sa_handler = count_in_handler };
+
+	/* One handler does not interrupt another one, whose numbers would be greater. */
+	sigaddset(&action.sa_mask, SIGUSR1);
+	sigaddset(&action.sa_mask, SIGALRM);
+	memset(&handled, 0, sizeof(handled));
+	handled.regions = regions;
+	handled.same = same;
+	sigaction(SIGUSR1, &action, NULL);
+	sigaction(SIGALRM, &action, NULL);
+}
+
+/* Only what the handler has counted was counted in its regions. */
+#define EXPECT_HANDLED(self, calls_of_main) do {				\
+	struct vpmc_region_calls same_ = calls_of((self)->inner);		\
+	struct vpmc_region_calls own_ = calls_of(handled.own);			\
+										\
+	EXPECT_EQ(0, handled.wrong);						\
+	EXPECT_EQ(handled.came, handled.counted + handled.refused);		\
+	EXPECT_EQ(handled.counted, own_.calls);					\
+	EXPECT_EQ(handled.counted + (calls_of_main), same_.calls);		\
+	EXPECT_EQ(handled.refused, same_.refused);				\
+	EXPECT_EQ(0, same_.unfinished);						\
+	EXPECT_EQ(0, own_.unfinished);						\
+	EXPECT_EQ(0, calls_of((self)->outer).unfinished);			\
+	EXPECT_VALUE(own_.calls - own_.dirty, INSTRUCTIONS(50),			\
+		     vpmc_region_stats(handled.own, 0, VPMC_INCLUSIVE));	\
+} while (0)
+
+static void *signal_held(void *arg)
+{
+	struct sweep *s = arg;
+	struct pmu_trigger t;
+
+	if (be_urgent(1, 30))
+		return "SCHED_FIFO";
+	while (!s->quit) {
+		t = pmu_trigger_status();
+		s->listening = true;
+		if (pmu_trigger_state(&t) == PMU_TRIGGER_HELD) {
+			s->held++;
+			pthread_kill(s->urgent_thread, SIGUSR1);
+			pmu_trigger_go(0);
+			continue;
+		}
+		pmu_trigger_wait(t.events);
+	}
+	return NULL;
+}
+
+/* The signal comes right before the k-th instruction, for each k. */
+TEST_F(region, signal_at_each_instruction)
+{
+	unsigned long k, most = 0, came;
+	struct sweep sweep = { .urgent_thread = pthread_self() };
+	const struct vpmc_stats *stats;
+	struct pmu_trigger at;
+	struct vpmc_region *first;
+	void *wrong;
+
+	if (variant->forbidden)
+		return;
+	ASSERT_EQ(0, vpmc_region_get(self->regions, "first", &first));
+	handle(self->regions, self->inner);
+	ASSERT_EQ(0, be_urgent(0, 0));
+	ASSERT_EQ(0, pthread_create(&sweep.waker, NULL, signal_held, &sweep));
+	while (!sweep.listening)
+		sched_yield();
+	ASSERT_EQ(0, pmu_trigger_range(0, (unsigned long)__executable_start,
+				       (unsigned long)etext));
+	for (k = 0;; k++) {
+		came = handled.came;
+		ASSERT_EQ(0, scenario(self->outer, self->inner, first, k, &at));
+		if (pmu_trigger_state(&at) != PMU_TRIGGER_FIRED)
+			break;
+		/* An interrupt for the signal may come a moment later. */
+		while (*(volatile unsigned long *)&handled.came == came)
+			;
+		most = k;
+	}
+	sweep.quit = true;
+	pmu_trigger_disarm();
+	pthread_join(sweep.waker, &wrong);
+	EXPECT_EQ(NULL, wrong);
+	EXPECT_LT(200, most);
+	/* within begin and end, and at all other places */
+	EXPECT_LT(50, handled.refused);
+	EXPECT_LT(50, handled.counted);
+	EXPECT_HANDLED(self, k + 1);
+	EXPECT_EQ(k + 1, calls_of(self->outer).calls);
+	stats = vpmc_region_stats(self->outer, 0, VPMC_EXCLUSIVE);
+	EXPECT_EQ(2 * INSTRUCTIONS(3), vpmc_stats_min(stats));
+	/* the handler, what the kernel executes in user mode for it, and no garbage */
+	EXPECT_GT(2 * INSTRUCTIONS(3) + 2000, vpmc_stats_max(stats));
+	EXPECT_GT(INSTRUCTIONS(50) + 2000,
+		  vpmc_stats_max(vpmc_region_stats(self->inner, 0, VPMC_INCLUSIVE)));
+}
+
+/* Another thread takes the lock of the statistics, and allocates memory under it or not. */
+static void *report_often(void *arg)
+{
+	struct sweep *s = arg;
+	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	while (!s->quit) {
+		vpmc_report(fd, VPMC_REPORT_JSON);
+		free(malloc(100000));
+	}
+	close(fd);
+	return NULL;
+}
+
+static void *storm(void *arg)
+{
+	struct sweep *s = arg;
+
+	while (!s->quit)
+		pthread_kill(s->urgent_thread, SIGUSR1);
+	return NULL;
+}
+
+/*
+ * Signals come all the time, from another thread and from a timer, while the log is
+ * emptied, regions are named and values are read, and while another thread reports.
+ */
+TEST_F(region, signal_storm)
+{
+	const struct itimerval often = { { 0, 300 }, { 0, 300 } }, never = {};
+	struct sweep sweep = { .urgent_thread = pthread_self() };
+	struct vpmc_region *region;
+	uint64_t rounds = 0, total;
+	pthread_t reporter;
+	sigset_t timer;
+	char name[20];
+
+	handle(self->regions, self->inner);
+	/* The timer's signals are for this thread alone. */
+	sigemptyset(&timer);
+	sigaddset(&timer, SIGALRM);
+	pthread_sigmask(SIG_BLOCK, &timer, NULL);
+	ASSERT_EQ(0, pthread_create(&sweep.waker, NULL, storm, &sweep));
+	ASSERT_EQ(0, pthread_create(&reporter, NULL, report_often, &sweep));
+	pthread_sigmask(SIG_UNBLOCK, &timer, NULL);
+	ASSERT_EQ(0, setitimer(ITIMER_REAL, &often, NULL));
+	while (rounds < 2000) {
+		nested(self->outer, self->inner);
+		free(malloc(100000));
+		if (rounds++ % 64)
+			continue;
+		snprintf(name, sizeof(name), "%llu",
+			 (unsigned long long)rounds / 64 % 100);
+		ASSERT_EQ(0, vpmc_region_get(self->regions, name, &region));
+		total = vpmc_region_total(self->inner, 0, VPMC_INCLUSIVE, NULL);
+		ASSERT_LE(2 * rounds * INSTRUCTIONS(100), total);
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+	sweep.quit = true;
+	pthread_join(sweep.waker, NULL);
+	pthread_join(reporter, NULL);
+	signal(SIGUSR1, SIG_IGN);
+	signal(SIGALRM, SIG_IGN);
+	EXPECT_EQ(rounds, calls_of(self->outer).calls);
+	EXPECT_HANDLED(self, 2 * rounds);
+}
+
 /* Compares the statistics with values that are computed in another way. */
 TEST(statistics)
 {
-	struct vpmc_stats stats = {};
+	struct vpmc_stats *stats = vpmc_stats_new();
 	uint64_t value, low, next;
 	unsigned int i;
 
-	EXPECT_EQ(0, vpmc_stats_mean(&stats));
-	EXPECT_EQ(0, vpmc_stats_quantile(&stats, 0.5));
+	EXPECT_EQ(0, vpmc_stats_mean(stats));
+	EXPECT_EQ(0, vpmc_stats_quantile(stats, 0.5));
 	for (i = 0; i + 1 < VPMC_STATS_BUCKETS; i++) {
 		low = vpmc_stats_low(i);
 		next = vpmc_stats_low(i + 1);
 		ASSERT_LT(low, next);
 		/* the middle of a bucket is at most 1/64 away */
 		ASSERT_LE((next - 1 - low) / 2 * 64, low);
-		memset(&stats, 0, sizeof(stats));
-		vpmc_stats_add(&stats, low);
-		vpmc_stats_add(&stats, next - 1);
-		ASSERT_EQ(2, stats.bucket[i]);
+		stats = empty(stats);
+		vpmc_stats_add(stats, low);
+		vpmc_stats_add(stats, next - 1);
+		ASSERT_EQ(2, vpmc_stats_bucket(stats, i));
 	}
-	memset(&stats, 0, sizeof(stats));
-	vpmc_stats_add(&stats, UINT64_MAX);
-	vpmc_stats_add(&stats, UINT64_MAX);
-	EXPECT_EQ(UINT64_MAX, vpmc_stats_quantile(&stats, 0.5));
-	EXPECT_EQ(0, vpmc_stats_deviation(&stats));
-	memset(&stats, 0, sizeof(stats));
+	stats = empty(stats);
+	vpmc_stats_add(stats, UINT64_MAX);
+	vpmc_stats_add(stats, UINT64_MAX);
+	EXPECT_EQ(UINT64_MAX, vpmc_stats_quantile(stats, 0.5));
+	EXPECT_EQ(0, vpmc_stats_deviation(stats));
+	stats = empty(stats);
 	for (value = 0; value < 1001; value++)
-		vpmc_stats_add(&stats, value);
-	EXPECT_EQ(500, vpmc_stats_mean(&stats));
+		vpmc_stats_add(stats, value);
+	EXPECT_EQ(500, vpmc_stats_mean(stats));
 	/* the variance of 0 to n - 1 is (n * n - 1) / 12 */
-	EXPECT_LE(288.96, vpmc_stats_deviation(&stats));
-	EXPECT_GE(288.97, vpmc_stats_deviation(&stats));
-	EXPECT_LE(500 - 500 / 64, vpmc_stats_quantile(&stats, 0.5));
-	EXPECT_GE(500 + 500 / 64, vpmc_stats_quantile(&stats, 0.5));
-	EXPECT_EQ(0, vpmc_stats_quantile(&stats, 0));
-	EXPECT_EQ(1000, vpmc_stats_quantile(&stats, 1));
-	memset(&stats, 0, sizeof(stats));
+	EXPECT_LE(288.96, vpmc_stats_deviation(stats));
+	EXPECT_GE(288.97, vpmc_stats_deviation(stats));
+	EXPECT_LE(500 - 500 / 64, vpmc_stats_quantile(stats, 0.5));
+	EXPECT_GE(500 + 500 / 64, vpmc_stats_quantile(stats, 0.5));
+	EXPECT_EQ(0, vpmc_stats_quantile(stats, 0));
+	EXPECT_EQ(1000, vpmc_stats_quantile(stats, 1));
+	stats = empty(stats);
 	for (value = 4; value; value--)
-		vpmc_stats_add(&stats, value);
-	EXPECT_EQ(2, vpmc_stats_quantile(&stats, 0.5));
-	EXPECT_EQ(10, stats.sum);
+		vpmc_stats_add(stats, value);
+	EXPECT_EQ(2, vpmc_stats_quantile(stats, 0.5));
+	EXPECT_EQ(10, vpmc_stats_sum(stats));
+	EXPECT_EQ(4, vpmc_stats_n(stats));
+	EXPECT_EQ(0, vpmc_stats_bucket(stats, VPMC_STATS_BUCKETS));
+	vpmc_stats_free(stats);
 }
 
 /* Of the values 1 to n, k eighths do not exceed the quantile, and not one less. */
 TEST(quantiles)
 {
-	struct vpmc_stats stats;
+	struct vpmc_stats *stats = vpmc_stats_new();
 	uint64_t n, quantile;
 	unsigned int k;
 
-	memset(&stats, 0, sizeof(stats));
 	for (n = 1; n <= 31; n++) {
-		vpmc_stats_add(&stats, n);
+		vpmc_stats_add(stats, n);
 		for (k = 1; k < 8; k++) {
-			quantile = vpmc_stats_quantile(&stats, k / 8.0);
+			quantile = vpmc_stats_quantile(stats, k / 8.0);
 			EXPECT_LE(k * n, 8 * quantile);
 			EXPECT_GT(k * n, 8 * (quantile - 1));
 		}
 	}
-	memset(&stats, 0, sizeof(stats));
+	stats = empty(stats);
 	for (n = 1; n <= 5; n++)
-		vpmc_stats_add(&stats, n);
-	EXPECT_EQ(3, vpmc_stats_quantile(&stats, 0.5));
+		vpmc_stats_add(stats, n);
+	EXPECT_EQ(3, vpmc_stats_quantile(stats, 0.5));
+	vpmc_stats_free(stats);
 }
 
 TEST_HARNESS_MAIN

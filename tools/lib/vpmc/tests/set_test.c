@@ -576,6 +576,49 @@ static void forbid_perf(void)
 		_exit(100);
 }
 
+/* Makes mmap() of a file fail, as a security module may. */
+static void forbid_mmap(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, args[4])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0xffffffff, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {
+		.len = sizeof(filter) / sizeof(filter[0]), .filter = filter,
+	};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		_exit(100);
+}
+
+/* There is no handle without a page, which a thread could read. */
+TEST(page_cannot_be_mapped)
+{
+	struct vpmc_regions *regions;
+	struct vpmc *v = (void *)1;
+	int status;
+	pid_t pid;
+
+	pid = fork();
+	if (!pid) {
+		forbid_mmap();
+		_exit(vpmc_open(&v, 0, &error) != -EPERM || v ||
+		      error.errnum != EPERM ||
+		      vpmc_open_thread(&v, gettid(), 0, NULL) != -EPERM || v ||
+		      vpmc_regions_open(&regions, "instructions", 0, NULL) != -EPERM ||
+		      regions);
+	}
+	waitpid(pid, &status, 0);
+	EXPECT_EQ(0, status);
+}
+
 static void be_nobody(void)
 {
 	if (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY) ||
