@@ -51,7 +51,8 @@ static void fork_child(void)
 
 /*
  * A thread ends. Destructors of other libraries may still use its regions, so this waits
- * for the last round of them. In a child of fork() the regions are the parent's.
+ * for the last round of them but one. In the last one the state of sanitizers ends, too. In
+ * a child of fork() the regions are the parent's.
  */
 static void thread_ends(void *arg)
 {
@@ -59,7 +60,7 @@ static void thread_ends(void *arg)
 
 	if (regions->tid != (uint32_t)gettid())
 		return;
-	if (++regions->rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
+	if (++regions->rounds < PTHREAD_DESTRUCTOR_ITERATIONS - 1)
 		pthread_setspecific(key, regions);
 	else
 		vpmc_regions_thread_ends(regions);

@@ -49,9 +49,8 @@ static void destroy(void *arg)
 
 static pthread_key_t before, after;
 
-static void *run(void *arg)
+static void count(struct thread *thread)
 {
-	struct thread *thread = arg;
 	struct vpmc_error error;
 
 	if (vpmc_regions_open(&thread->regions, "instructions",
@@ -63,6 +62,13 @@ static void *run(void *arg)
 	work(TURNS);
 	if (vpmc_end(thread->region))
 		errx(1, "it does not end");
+}
+
+static void *run(void *arg)
+{
+	struct thread *thread = arg;
+
+	count(thread);
 	pthread_setspecific(before, thread);
 	pthread_setspecific(after, thread);
 	return NULL;
@@ -162,11 +168,9 @@ int main(int argc, char **argv)
 		setenv("VPMC_REPORT", "/dev/null", 1);
 	if (pthread_key_create(&before, destroy))
 		errx(1, "pthread_key_create");
-	run(&(struct thread){});	/* makes the library's key between the two */
+	count(&(struct thread){});	/* makes the library's key between the two */
 	if (pthread_key_create(&after, destroy))
 		errx(1, "pthread_key_create");
-	pthread_setspecific(before, NULL);
-	pthread_setspecific(after, NULL);
 	threads(FIRST);
 	open = descriptors();
 	memory(size[0]);
