@@ -43,10 +43,10 @@ static ALWAYS_INLINE bool take(const struct vpmc_regions *regions, uint64_t *at,
 		return false;
 	if (flags & VPMC_REGIONS_TWICE) {
 		at[WORD_VALUES] = page->tsc_base + vpmc_rdtsc();
-		count_all(page, at, WORD_COUNTS, running >> 29);
+		count_all(page, at, WORD_COUNTS, regions->bytes);
 	}
 	at[WORD_VALUES] = page->tsc_base + vpmc_rdtsc();
-	count_all(page, at, WORD_COUNTS, running >> 29);
+	count_all(page, at, WORD_COUNTS, regions->bytes);
 	if (flags & VPMC_REGIONS_LFENCE)
 		lfence();
 	vpmc_barrier();
@@ -68,7 +68,7 @@ static int take_by_call(struct vpmc_regions *regions, uint64_t *at,
 	if (err)
 		return err;
 	is_ours = sums.set_number == regions->set_number &&
-		  sums.nr_counters == regions->nr;
+		  sums.nr_counters >= regions->nr;
 	*state = is_ours ? sums.state : 0;
 	at[WORD_MARK] = MARK_BY_CALL | (is_ours ? 0 : MARK_REPLACED) |
 			*(const volatile __u64 *)&regions->page->generation;
@@ -95,6 +95,16 @@ static int check_thread(const struct vpmc_regions *regions)
 }
 
 /*
+ * Does the page's state and nr_counters say that the set runs, with the counters that it
+ * had at first? Others may have added some behind them, or taken those away.
+ */
+static bool runs_with_ours(const struct vpmc_regions *regions, uint64_t present)
+{
+	return regions->running != NOT_RUNNING &&
+	       (uint32_t)present == VPMC_STATE_RUNNING && present >> 32 >= regions->nr;
+}
+
+/*
  * Returns true if a read was only disturbed, or was the first one since the page has
  * changed, and the set is still the thread's. The caller then repeats all of it, so that
  * the same instructions follow each read that succeeds.
@@ -106,9 +116,10 @@ static bool may_try_again(struct vpmc_regions *regions)
 
 	vpmc_barrier();
 	__builtin_memcpy(&present, &page->state, sizeof(present));
-	if (present != regions->running || page->set_number != regions->set_number)
+	if (!runs_with_ours(regions, present) || page->set_number != regions->set_number)
 		return false;
 	vpmc_barrier();
+	regions->running = present;
 	regions->seen = generation;
 	if (regions->tried_at != regions->head) {
 		regions->tried_at = regions->head;

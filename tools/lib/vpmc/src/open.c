@@ -110,6 +110,7 @@ static int prepare(struct vpmc_regions *regions)
 
 	regions->nr_values = 1 + regions->nr;
 	regions->record_size = (WORD_VALUES + regions->nr_values) * sizeof(uint64_t);
+	regions->bytes = regions->nr * sizeof(uint64_t);
 	regions->log = malloc(LOG_SIZE);
 	if (!regions->log)
 		return -ENOMEM;

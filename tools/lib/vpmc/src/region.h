@@ -75,10 +75,11 @@ struct vpmc_regions {
 	struct region **top;		/* above the region that began last */
 	struct region **deepest;
 	size_t record_size;		/* in bytes */
+	uintptr_t bytes;		/* of the counts in a record */
 
 	const void *thread;		/* thread pointer; NULL after the thread's end */
 	uint64_t set_number;
-	unsigned int nr;		/* number of counters of the set */
+	unsigned int nr;		/* counters that the set had at first */
 	unsigned int nr_values;
 	/*
 	 * events that the caller has named, and their elements of the set; all, if it has

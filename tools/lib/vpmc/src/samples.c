@@ -5,6 +5,7 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
+#include <errno.h>
 #include <string.h>
 
 #include "region.h"
@@ -104,8 +105,12 @@ void vpmc_samples_take(struct vpmc_regions *regions)
 
 static bool read_values(const struct vpmc_regions *regions, uint64_t *value)
 {
-	return vpmc_read(regions->v, value + 1, regions->nr, value) ==
-	       (int)regions->nr;
+	int n = vpmc_read(regions->v, value + 1, regions->nr, value);
+
+	/* Others have added counters. */
+	if (n == -ENOSPC)
+		n = vpmc_read(regions->v, value + 1, VPMC_MAX_COUNTERS, value);
+	return n >= (int)regions->nr;
 }
 
 /*

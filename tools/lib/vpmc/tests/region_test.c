@@ -384,6 +384,36 @@ TEST_F(region, changed_set)
 	EXPECT_EQ(-ENODATA, vpmc_begin(self->inner));
 }
 
+/* Somebody adds a counter to the set, and takes it away. */
+TEST_F(region, grown_set)
+{
+	struct vpmc_event *events;
+	unsigned int nr, i;
+	struct vpmc *v;
+
+	for (i = 0; i < 5; i++) {
+		ASSERT_EQ(0, vpmc_begin(self->outer));
+		nested(self->inner, self->inner);
+		ASSERT_EQ(0, vpmc_open(&v, 0, NULL));
+		ASSERT_EQ(0, vpmc_parse_events("instructions:k", &events, &nr, NULL));
+		ASSERT_LE(3, vpmc_share(v, events, nr, &self->error)) {
+			TH_LOG("%s", self->error.text);
+		}
+		vpmc_free_events(events);
+		many(self->outer, self->inner);
+		nested(self->outer, self->inner);
+		ASSERT_EQ(0, vpmc_end(self->outer));
+		vpmc_close(v);
+		nested(self->outer, self->inner);
+	}
+	EXPECT_EQ(5 * 4, calls_of(self->outer).calls);
+	EXPECT_EQ(0, calls_of(self->outer).replaced);
+	EXPECT_EQ(0, calls_of(self->inner).replaced);
+	EXPECT_EQ(0, calls_of(self->outer).refused);
+	EXPECT_LE(INSTRUCTIONS(3),
+		  vpmc_stats_min(vpmc_region_stats(self->inner, 0, VPMC_INCLUSIVE)));
+}
+
 /* Another set with as many counters, but of other events */
 TEST_F(region, replaced_set)
 {
