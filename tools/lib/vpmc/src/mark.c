@@ -32,12 +32,6 @@ static ALWAYS_INLINE bool take(const struct vpmc_regions *regions, uint64_t *at,
 
 	if (flags & VPMC_REGIONS_LFENCE)
 		lfence();
-	/*
-	 * The mark is kept in memory, because RDPMC and RDTSC leave few
-	 * registers free. If the page still has this generation at the end, nothing has
-	 * changed since the thread had seen that the set is the one it has opened.
-	 */
-	at[WORD_MARK] = regions->seen;
 	__builtin_memcpy(&present, &page->state, sizeof(present));
 	if (unlikely(present != running))
 		return false;
@@ -50,7 +44,12 @@ static ALWAYS_INLINE bool take(const struct vpmc_regions *regions, uint64_t *at,
 	if (flags & VPMC_REGIONS_LFENCE)
 		lfence();
 	vpmc_barrier();
-	return *(const volatile __u64 *)&page->generation == at[WORD_MARK];
+	/*
+	 * If the page has the generation at which the thread has seen that the set is the one
+	 * it has opened, nothing has changed since then.
+	 */
+	at[WORD_MARK] = *(const volatile __u64 *)&page->generation;
+	return at[WORD_MARK] == regions->seen;
 }
 
 /*
@@ -251,6 +250,19 @@ static SLOWLY int end_slowly(struct region *region)
 	return err;
 }
 
+/* Loads region->regions. Compilers copy the argument first, which is one instruction more. */
+static ALWAYS_INLINE struct vpmc_regions *regions_of(const struct region *region)
+{
+#ifdef __x86_64__
+	struct vpmc_regions *regions;
+
+	__asm__("mov %1, %0" : "=r" (regions) : "m" (region->regions));
+	return regions;
+#else
+	return region->regions;
+#endif
+}
+
 /*
  * Begins a region. The space above the limit is kept for the ends of open
  * regions.
@@ -258,7 +270,7 @@ static SLOWLY int end_slowly(struct region *region)
 static ALWAYS_INLINE int begin(struct vpmc_region *public, unsigned int flags)
 {
 	struct region *region = (struct region *)public;
-	struct vpmc_regions *regions = region->regions;
+	struct vpmc_regions *regions = regions_of(region);
 	const void *thread = thread_pointer();
 	uint64_t *at;
 
@@ -279,7 +291,7 @@ static ALWAYS_INLINE int begin(struct vpmc_region *public, unsigned int flags)
 static ALWAYS_INLINE int end(struct vpmc_region *public, unsigned int flags)
 {
 	struct region *region = (struct region *)public;
-	struct vpmc_regions *regions = region->regions;
+	struct vpmc_regions *regions = regions_of(region);
 	const void *thread = thread_pointer();
 	uint64_t *at;
 
