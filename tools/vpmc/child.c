@@ -159,14 +159,21 @@ static void take_counters(struct child *child, struct group *group,
 		       group->nr * sizeof(*group->events));
 }
 
-struct vpmc *child_family(struct group *group, unsigned int flags)
+struct vpmc *child_family(struct group *group, unsigned int flags,
+			  bool may_be_counted)
 {
 	struct vpmc_error error;
 	struct vpmc *v;
+	int err;
 
 	if (vpmc_open(&v, 0, &error))
 		fail_error(&error);
-	if (program(v, group, flags, &error) < 0)
+	err = program(v, group, flags, &error);
+	if (err == -EEXIST && may_be_counted) {
+		vpmc_close(v);
+		return NULL;
+	}
+	if (err < 0)
 		plan_refused(group, &error);
 	return v;
 }

@@ -25,9 +25,11 @@ struct child {
  * @flags have both INHERIT flags, and STOPPED, so that this thread counts nothing. A
  * descendant may program counters of its own. Then the sums keep what it counted
  * before, and tell that it left. @group then names the counters. Fails if the kernel
- * refuses the events. The caller unlinks and closes the set.
+ * refuses the events. The caller unlinks and closes the set. With @may_be_counted,
+ * returns NULL if this thread has a set already: what executed this program has made it.
  */
-struct vpmc *child_family(struct group *group, unsigned int flags);
+struct vpmc *child_family(struct group *group, unsigned int flags,
+			  bool may_be_counted);
 
 /*
  * Starts a child that waits to become COMMAND. With @group, the child programs

@@ -70,7 +70,11 @@ static void begin(struct counted *counted, const struct stat_options *options,
 	/* vpmc ctl and the program know COMMAND's thread only. */
 	counted->family = options->inherit && !options->stopped;
 	if (counted->family) {
-		counted->v = child_family(group, flags);
+		/* Who has executed vpmc may have counted this thread. */
+		counted->v = child_family(group, flags, true);
+		counted->family = counted->v;
+	}
+	if (counted->family) {
 		child_start(&counted->child, options->command, NULL, 0);
 	} else {
 		child_start(&counted->child, options->command, group, flags);

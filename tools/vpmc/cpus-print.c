@@ -57,14 +57,14 @@ void cpus_table(FILE *file, const struct group *group,
 {
 	struct libscols_table *table = table_new(true, colour);
 	uint64_t all[VPMC_MAX_COUNTERS] = {}, sum[VPMC_MAX_COUNTERS];
+	char name[16], label[VPMC_NAME_SIZE];
 	unsigned int i, j;
-	char name[16];
 
 	table_column(table, "CPU", true);
 	table_column(table, "", false);
 	for (i = 0; i < group->nr; i++)
 		if (!left_out(&group->events[i]))
-			table_column(table, group->events[i].text, true);
+			table_column(table, event_label(&group->events[i], label), true);
 	for (i = 0; i < sample->nr; i++) {
 		const struct vpmc_global_cpu *cpu = &sample->cpu[i];
 

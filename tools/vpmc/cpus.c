@@ -18,17 +18,40 @@
 #include "output.h"
 #include "run.h"
 
-struct vpmc_cpus *cpus_open(const struct plan *plan, bool revoke)
+/* Returns 0, or the reason of the kernel's refusal. */
+static int program(struct vpmc_cpus *cpus, struct plan *plan,
+		   const struct stat_options *options, struct vpmc_error *error)
 {
-	struct group *group = &plan->groups[0];
-	struct vpmc_error error;
-	struct vpmc_cpus *cpus;
+	struct group *group;
 
+	plan_make(plan, options);
+	group = &plan->groups[0];
 	if (plan->note || !group->nr)
 		fail(STATUS_OURS, "processors: there is nothing to count; name events by -e, where there is a PMU (vpmc info tells)");
-	if (vpmc_cpus_open(&cpus, &error) ||
-	    vpmc_cpus_program(cpus, VPMC_ALL_CPUS, group->events, group->nr,
-			      revoke ? VPMC_GLOBAL_REVOKE : 0, 0, &error) < 0)
+	if (vpmc_cpus_program(cpus, VPMC_ALL_CPUS, group->events, group->nr,
+			      options->revoke ? VPMC_GLOBAL_REVOKE : 0, 0, error) >= 0)
+		return 0;
+	return error->reason ? error->reason : -1;
+}
+
+struct vpmc_cpus *cpus_open(struct plan *plan, struct stat_options *options)
+{
+	struct vpmc_error error;
+	struct vpmc_cpus *cpus;
+	int reason;
+
+	if (vpmc_cpus_open(&cpus, &error)) {
+		/* Wrong options are reported first. */
+		plan_make(plan, options);
+		fail_error(&error);
+	}
+	options->both_modes = true;
+	reason = program(cpus, plan, options, &error);
+	if (reason == VPMC_REASON_KERNEL_MODE) {
+		options->both_modes = false;
+		reason = program(cpus, plan, options, &error);
+	}
+	if (reason)
 		fail_error(&error);
 	return cpus;
 }
@@ -81,7 +104,7 @@ static int wait_for(pid_t pid)
 	return status;
 }
 
-int cpus_stat(const struct stat_options *options)
+int cpus_stat(struct stat_options *options)
 {
 	struct cpus_sample sample = {};
 	struct child child = {};
@@ -91,11 +114,10 @@ int cpus_stat(const struct stat_options *options)
 	uint64_t start;
 	FILE *file;
 
-	plan_make(&plan, options);
-	result.group = &plan.groups[0];
 	file = output_open(options->output, 0);
 	signals_begin();
-	cpus = cpus_open(&plan, options->revoke);
+	cpus = cpus_open(&plan, options);
+	result.group = &plan.groups[0];
 	if (options->command)
 		child_start(&child, options->command, NULL, 0);
 	start = now();

@@ -19,10 +19,11 @@ struct cpus_sample {
 };
 
 /*
- * Programs the counters of all processors, stopped. Fails if the kernel
- * refuses.
+ * Makes the plan, and programs the counters of all processors, stopped. Events without
+ * modes count user and kernel mode; if the caller may not count the kernel, user mode.
+ * Fails if the kernel refuses.
  */
-struct vpmc_cpus *cpus_open(const struct plan *plan, bool revoke);
+struct vpmc_cpus *cpus_open(struct plan *plan, struct stat_options *options);
 
 /* Starts the counters. Fails if the PMU was taken away. */
 void cpus_start(struct vpmc_cpus *cpus);
@@ -55,6 +56,6 @@ struct cpus_result {
 void cpus_print(FILE *file, const struct cpus_result *result);
 
 /* Runs vpmc stat -a. Returns the exit status. */
-int cpus_stat(const struct stat_options *options);
+int cpus_stat(struct stat_options *options);
 
 #endif /* CPUS_H */

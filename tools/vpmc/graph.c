@@ -102,16 +102,18 @@ static void set_environment(const char *library)
 
 /* Prints why no thread has left a file. */
 __attribute__((__noreturn__))
-static void no_calls(const struct stat_options *options)
+static void no_calls(const struct graph *graph)
 {
 	char *name = get_text("%s/why", directory), why[160];
 	int fd = open(name, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? 0 : read(fd, why, sizeof(why) - 1);
 
+	if (graph->why)
+		fail(STATUS_OURS, "%s: %s", graph->command[0], graph->why);
 	if (n > 0)
-		fail(STATUS_OURS, "%s: %.*s", options->command[0], (int)n, why);
+		fail(STATUS_OURS, "%s: %.*s", graph->command[0], (int)n, why);
 	fail(STATUS_OURS, "%s: none of its functions calls the hooks; compile it with -finstrument-functions, and do not link it with -static",
-	     options->command[0]);
+	     graph->command[0]);
 }
 
 static void note_losses(const struct graph *graph)
@@ -130,7 +132,7 @@ static void note_losses(const struct graph *graph)
 			module = graph->function[i].module;
 		}
 	if (no_room)
-		note("%llu calls: are with their callers, as there was no room for them; free space in TMPDIR, or instrument fewer functions (-finstrument-functions-exclude-file-list)",
+		note("%llu calls: are with their callers, as there was no room for them; free space in TMPDIR, or instrument fewer functions (-finstrument-functions-exclude-file-list); after seccomp no function gets room",
 		     no_room);
 	if (missed)
 		note("%llu calls: came during another one, in a signal handler, and are missing; block that signal", missed);
@@ -245,8 +247,9 @@ static void measure(struct graph *graph, const struct stat_options *options)
 	graph->status = run.status;
 	set_events(graph, &plan.groups[0], &run);
 	graph_load(graph, directory, &plan.groups[0]);
+	graph_load_lost(graph, directory);
 	if (!graph->nr_trees)
-		no_calls(options);
+		no_calls(graph);
 	graph_sum(graph);
 }
 
@@ -289,6 +292,7 @@ int graph_main(int argc, char **argv)
 	write_one(options.base, "dot", &graph, graph_print_dot);
 	draw(options.base);
 	note_losses(&graph);
+	graph_note_lost(&graph);
 	if (WIFSIGNALED(graph.status))
 		return STATUS_SIGNAL + WTERMSIG(graph.status);
 	return WEXITSTATUS(graph.status);

@@ -75,11 +75,19 @@ struct graph {
 	struct tree *tree;
 	unsigned int nr_trees;
 	struct tree all;		/* tree of all threads together */
+	uint64_t unrecorded;		/* threads without a tree */
+	uint64_t stopped;		/* threads whose tree ends early */
+	char *why;			/* why a thread has no tree, or NULL */
 };
 
 /* Loads the files of the preloaded library from @directory. */
 void graph_load(struct graph *graph, const char *directory,
 		const struct group *group);
+
+/* Loads what the preloaded library could not record. */
+void graph_load_lost(struct graph *graph, const char *directory);
+/* Prints it, if there is something. */
+void graph_note_lost(const struct graph *graph);
 
 /* Computes inclusive values, arcs and the tree of all threads. */
 void graph_sum(struct graph *graph);

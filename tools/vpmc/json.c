@@ -221,6 +221,8 @@ void print_json(FILE *file, const struct result *result)
 	}
 	add(object, "revoked", json_object_new_boolean(remarks.revoked));
 	add(object, "detached", json_object_new_boolean(remarks.detached));
+	if (remarks.input_was_read)
+		add(object, "input_was_read", json_object_new_boolean(true));
 	if (result->plan->note)
 		add(object, "note", string(result->plan->note));
 	if (result->options->metrics)

@@ -33,12 +33,15 @@ static const struct {
 
 static int run_command(int argc, char **argv)
 {
+	char help[] = "--help", *of_command[] = { argv[1], help, NULL };
 	size_t i;
 
+	if (!strcmp(argv[0], "help") && argc > 1)
+		return run_command(2, of_command);
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(argv[0], commands[i].name))
 			return commands[i].run(argc, argv);
-	fail(STATUS_OURS, "%s: no such command; there are stat, info, list, ctl, bench, graph, record, report and top (vpmc --help)", argv[0]);
+	fail(STATUS_OURS, "%s: no such command; there are stat, info, list, ctl, bench, graph, record, report, top and help (vpmc help)", argv[0]);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -55,8 +58,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		*first = state->next - 1;
 		state->next = state->argc;
 		return 0;
-	case ARGP_KEY_NO_ARGS:
-		fail(STATUS_OURS, "COMMAND: there is none; use stat, info, list, ctl, bench, graph, record, report or top (vpmc --help)");
 	default:
 		return options_default(key, state);
 	}
@@ -90,11 +91,13 @@ int main(int argc, char **argv)
 		       "  ctl    start, stop, clear or read the counters of a thread\n"
 		       "  bench  what reading counters costs on this machine\n"
 		       "  graph  who calls whom in a program, and what each function takes\n"
-		       "  record samples of a program: where it is each time that an event has come so often\n"
-		       "  report what files of several ranks say together, a graph as a page, or samples by function\n"
+		       "  record sample a program: in which functions and lines its events happen\n"
+		       "  report print what record, graph or the ranks of a parallel program have left\n"
 		       "  top    what each processor does\n"
-		       "\vvpmc COMMAND --help tells more; so does man vpmc-COMMAND.",
+		       "  help   this text, or with a COMMAND the text of its --help\n"
+		       "\vvpmc help COMMAND tells more; so does man vpmc-COMMAND.",
 	};
+	char help[] = "--help";
 	int first = argc;
 
 	fill_standard_descriptors();
@@ -104,5 +107,8 @@ int main(int argc, char **argv)
 	if (!strcmp(program_invocation_short_name, "perfex"))
 		return perfex_main(argc, argv);
 	options_parse("vpmc", &argp, argc, argv, &first);
+	/* Without a command, and for "help" without one, the help is printed. */
+	if (first == argc || (!strcmp(argv[first], "help") && first + 1 == argc))
+		options_parse("vpmc", &argp, 2, (char *[]){ argv[0], help, NULL }, &first);
 	return run_command(argc - first, argv + first);
 }

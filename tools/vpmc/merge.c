@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "fail.h"
+#include "json-read.h"
 #include "merge.h"
 #include "rank.h"
 
@@ -92,7 +93,7 @@ static void read_part(struct parts *parts, const char *directory, const char *na
 	if (!part.regions && !is_name(name, "rank-", &number))
 		return;
 	part.name = get_text("%s/%s", directory, name);
-	part.object = json_object_from_file(part.name);
+	part.object = json_read(part.name);
 	if (!json_object_is_type(part.object, json_type_object))
 		fail(STATUS_OURS, "%s: cannot be read: %s; remove the file, and run that rank again",
 		     part.name, part.object ? "it is not an object" : "it is cut off, or not JSON");

@@ -9,12 +9,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "fail.h"
 #include "openmetrics.h"
 #include "output.h"
 
-#define NS	1000000000ULL
+#define NS		1000000000ULL
+#define MOST_FILE	(1 << 20)	/* bytes; some hundred events have 100,000 */
 
 /* number of an earlier run */
 struct series {
@@ -168,6 +170,7 @@ static void read_file(const struct stat_options *options)
 	FILE *file = fopen(options->output, "re");
 	char *line = NULL;
 	size_t size = 0;
+	struct stat status;
 	bool ended = false;
 	ssize_t n;
 
@@ -176,6 +179,9 @@ static void read_file(const struct stat_options *options)
 		     options->output, strerror(errno));
 	if (!file)
 		return;
+	if (!fstat(fileno(file), &status) && status.st_size > MOST_FILE)
+		fail(STATUS_OURS, "%s: is not what vpmc wrote: it is too large; remove it, or name another file by -o",
+		     options->output);
 	while ((n = getline(&line, &size, file)) > 0) {
 		if (line[n - 1] == '\n')
 			line[n - 1] = 0;

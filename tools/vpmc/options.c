@@ -6,6 +6,7 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +19,9 @@
 enum { OPTION_HELP = 0x200, OPTION_USAGE, OPTION_VERSION };
 
 static const struct argp_option help_option[] = {
-	{ "help", OPTION_HELP, NULL, 0, "This text", -1 },
-	{ "usage", OPTION_USAGE, NULL, 0, "A shorter one", -1 },
-	{ "version", OPTION_VERSION, NULL, 0, "The version", -1 },
+	{ "help", OPTION_HELP, NULL, 0, "Print this text and end", -1 },
+	{ "usage", OPTION_USAGE, NULL, 0, "Print the names of the options and end", -1 },
+	{ "version", OPTION_VERSION, NULL, 0, "Print the version of vpmc and end", -1 },
 	{}
 };
 
@@ -67,6 +68,82 @@ void options_parse(const char *name, const struct argp *argp, int argc,
 		     strerror(error), name);
 }
 
+/* Options that begin with the same letters */
+struct found {
+	const struct argp_option *option;	/* the first one */
+	const char *other;			/* name of another one, or NULL */
+	bool is_exact;
+};
+
+/* Looks among the options of @argp and its children, by name or, if @length is 0, by letter. */
+static void find_option(const struct argp *argp, const char *name, size_t length,
+			struct found *found)
+{
+	const struct argp_option *option = argp->options;
+	const struct argp_child *child = argp->children;
+
+	for (; option && (option->name || option->key); option++) {
+		bool fits = length ? option->name && !strncmp(option->name, name, length) :
+				     option->key == *name;
+
+		if (!fits || found->is_exact)
+			continue;
+		found->is_exact = !length || strlen(option->name) == length;
+		if (found->option && !found->is_exact)
+			found->other = option->name;
+		else
+			found->option = option;
+		if (found->is_exact)
+			found->other = NULL;
+	}
+	for (; child && child->argp; child++)
+		find_option(child->argp, name, length, found);
+}
+
+__attribute__((__noreturn__))
+static void unknown(const char *command, const char *word)
+{
+	fail(STATUS_OURS, "%s: no such option; %s --help lists them", word, command);
+}
+
+__attribute__((__noreturn__))
+static void wrong_name(const struct argp_state *state, const char *word)
+{
+	size_t length = strcspn(word + 2, "=");
+	struct found found = {};
+
+	find_option(state->root_argp, word + 2, length, &found);
+	if (!found.option)
+		unknown(state->argv[0], word);
+	if (found.other)
+		fail(STATUS_OURS, "%s: can be --%s and --%s; write more of the name", word,
+		     found.option->name, found.other);
+	if (found.option->arg)
+		fail(STATUS_OURS, "--%s: its value is missing; write --%s=%s",
+		     found.option->name, found.option->name, found.option->arg);
+	fail(STATUS_OURS, "%s: --%s takes no value; leave it out", word, found.option->name);
+}
+
+/* One or more letters: the last one that getopt() has looked at is wrong. */
+__attribute__((__noreturn__))
+static void wrong_letters(const struct argp_state *state, const char *word)
+{
+	const char *letter;
+
+	for (letter = word + 1; *letter; letter++) {
+		char option[] = { '-', *letter, 0 };
+		struct found found = {};
+
+		find_option(state->root_argp, letter, 0, &found);
+		if (!found.option)
+			unknown(state->argv[0], option);
+		if (found.option->arg)
+			fail(STATUS_OURS, "%s: its value is missing; write %s %s", option,
+			     option, found.option->arg);
+	}
+	unknown(state->argv[0], word);
+}
+
 error_t options_default(int key, struct argp_state *state)
 {
 	const char *word = state->argv[state->next - 1];
@@ -81,8 +158,9 @@ error_t options_default(int key, struct argp_state *state)
 	 */
 	if (state->argv[state->next] && (state->next == 1 || word[0] != '-'))
 		word = state->argv[state->next];
-	fail(STATUS_OURS, "%s: no such option, or its value is missing or too much; %s --help lists them",
-	     word, state->argv[0]);
+	if (word[0] == '-' && word[1] == '-')
+		wrong_name(state, word);
+	wrong_letters(state, word);
 }
 
 char *options_list(char *list, char *more)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "fail.h"
+#include "json-read.h"
 #include "page.h"
 #include "table.h"
 
@@ -108,7 +109,7 @@ struct page *page_read(const char *file)
 	struct json_object *kind;
 	int version;
 
-	page->graph = json_object_from_file(file);
+	page->graph = json_read(file);
 	if (!json_object_is_type(page->graph, json_type_object))
 		fail(STATUS_OURS, "%s: cannot be read: it is cut off, or not JSON; run vpmc graph again",
 		     file);

@@ -6,9 +6,11 @@
  */
 #include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fail.h"
+#include "options.h"
 #include "plan.h"
 
 static const char usual[] = "instructions?,cycles?,branches?,branch-misses?";
@@ -46,14 +48,48 @@ static int try_set(struct vpmc_event *events, unsigned int nr,
 }
 
 /*
- * Parses @list. Optional events that the processor lacks are kept and marked.
+ * Returns @text, one event, with ":uk" if it is written without modes. What is wrong is
+ * found when the whole list is parsed.
  */
-static struct vpmc_event *parse(const char *list, unsigned int *nr)
+static char *event_of_both_modes(const char *text)
+{
+	struct vpmc_event *event;
+	unsigned int nr;
+	char *other;
+	int name;
+
+	if (vpmc_parse_events(text, &event, &nr, NULL))
+		return get_text("%s", text);
+	name = strcspn(event->text, "@?");
+	other = event->flags & VPMC_EVENT_USUAL_MODES ?
+		get_text("%.*s:uk%s", name, event->text, event->text + name) :
+		get_text("%s", text);
+	vpmc_free_events(event);
+	return other;
+}
+
+/* Returns the list with ":uk" after each event that is written without modes. */
+static char *list_of_both_modes(const char *list)
+{
+	char *copy = get_text("%s", list), *rest = copy, *text, *other = NULL;
+
+	while ((text = strsep(&rest, ",")))
+		other = options_list(other, event_of_both_modes(text));
+	free(copy);
+	return other;
+}
+
+/*
+ * Parses @list. Optional events that the processor lacks are kept and marked. With
+ * @both_modes, an event without modes counts in user and in kernel mode.
+ */
+static struct vpmc_event *parse(const char *list, bool both_modes, unsigned int *nr)
 {
 	struct vpmc_event *events;
 	struct vpmc_error error;
 
-	if (vpmc_parse_events(list, &events, nr, &error))
+	if (vpmc_parse_events(both_modes ? list_of_both_modes(list) : list, &events, nr,
+			      &error))
 		fail_error(&error);
 	return events;
 }
@@ -126,10 +162,10 @@ static void split(struct plan *plan, const struct group *all)
 }
 
 /* Appends the events of -e. */
-static void append_all(struct group *group, const char *list)
+static void append_all(struct group *group, const struct stat_options *options)
 {
 	unsigned int nr, i;
-	struct vpmc_event *events = parse(list, &nr);
+	struct vpmc_event *events = parse(options->events, options->both_modes, &nr);
 
 	for (i = 0; i < nr; i++)
 		append(group, &events[i]);
@@ -138,10 +174,11 @@ static void append_all(struct group *group, const char *list)
 /*
  * Appends the default events, as far as this processor has them and they fit.
  */
-static void append_wanted(struct group *group, const char *list, bool all)
+static void append_wanted(struct group *group, const char *list, bool both_modes,
+			  bool all)
 {
 	unsigned int nr, i;
-	struct vpmc_event *events = parse(list, &nr);
+	struct vpmc_event *events = parse(list, both_modes, &nr);
 
 	for (i = 0; i < nr; i++) {
 		if (events[i].flags & VPMC_EVENT_LEFT_OUT ||
@@ -193,18 +230,21 @@ void plan_make(struct plan *plan, const struct stat_options *options)
 		return;
 	}
 	if (options->events) {
-		append_all(&all, options->events);
+		append_all(&all, options);
 	} else if (without_pmu(plan, &info)) {
 		new_group(plan);
 		return;
 	} else if (!options->metrics) {
 		/*
-		 * These events fit into four counters, whatever the processor.
+		 * These events fit into four counters, whatever the processor. What
+		 * this thread may count says nothing about processors.
 		 */
-		append_wanted(&all, usual, info.nr_gp >= 4);
+		append_wanted(&all, usual, options->both_modes,
+			      info.nr_gp >= 4 || options->all_cpus);
 	}
 	if (options->metrics)
-		append_wanted(&all, for_metrics, options->split);
+		append_wanted(&all, for_metrics, options->both_modes,
+			      options->split);
 	if (options->split)
 		split(plan, &all);
 	else

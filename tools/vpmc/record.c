@@ -22,6 +22,7 @@
 #include "output.h"
 #include "plan.h"
 #include "record-file.h"
+#include "result.h"
 #include "run.h"
 
 #define MOST_RECORDS	4096	/* samples in the kernel's buffer of each CPU */
@@ -83,6 +84,7 @@ static struct json_object *describe(const struct record_options *options,
 	struct json_object *object = json_object_new_object();
 	struct json_object *command = json_object_new_array();
 	struct json_object *events = json_object_new_array();
+	char label[VPMC_NAME_SIZE];
 	unsigned int i;
 	char **word;
 
@@ -91,7 +93,7 @@ static struct json_object *describe(const struct record_options *options,
 	for (i = 0; i < group->nr; i++)
 		if (!left_out(&group->events[i]))
 			json_object_array_add(events, json_text(
-						group->events[i].text));
+					event_label(&group->events[i], label)));
 	member(object, "command", command);
 	member(object, "events", events);
 	member_number(object, "period", options->period);
@@ -131,6 +133,8 @@ static void file_open(struct target_file *file, const char *name)
 {
 	*file = (struct target_file){ .name = name ? name : USUAL_FILE };
 	output_file(&file->out, file->name, name ? 0 : OUTFILE_NO_LINK);
+	if (!strcmp(file->name, "-"))
+		file->name = "standard output";
 	untouched = &file->out;
 	atexit(drop_untouched);
 }
@@ -263,7 +267,7 @@ static int record(const struct record_options *options, struct group *group)
 	for (i = 0; i < group->nr; i++)
 		nr += !left_out(&group->events[i]);
 	signals_begin();
-	v = child_family(group, flags);
+	v = child_family(group, flags, false);
 	sample(v, group);
 	child_start(&child, options->stat.command, NULL, 0);
 	file_open(&file, options->output);

@@ -102,6 +102,7 @@ struct remarks result_remarks(const struct result *result)
 {
 	struct remarks remarks = {
 		.wanted = result->options->repeat * result->plan->nr,
+		.input_was_read = result->input_was_read && result->nr > 1,
 	};
 	unsigned int i, way;
 
@@ -137,7 +138,7 @@ const char *remarks_mark(const struct remarks *remarks)
 	for (way = 0; way < DEPARTURES; way++)
 		if (remarks->left.number[way])
 			return "left";
-	return "";
+	return remarks->input_was_read ? "input" : "";
 }
 
 void remarks_numbers(const struct remarks *remarks,
@@ -150,6 +151,15 @@ void remarks_numbers(const struct remarks *remarks,
 	for (way = 0; way < DEPARTURES; way++)
 		print(to, departure_member(way), remarks->left.number[way]);
 	print(to, "replaced", remarks->replaced);
+}
+
+const char *event_label(const struct vpmc_event *event, char buffer[VPMC_NAME_SIZE])
+{
+	if (event->flags & (VPMC_EVENT_PORTABLE | VPMC_EVENT_RAW))
+		return event->name;
+	snprintf(buffer, VPMC_NAME_SIZE, "%.*s%s", (int)strcspn(event->text, "@?"),
+		 event->text, event->flags & VPMC_EVENT_USUAL_MODES ? ":u" : "");
+	return buffer;
 }
 
 const char *counter_name(uint32_t index, char buffer[16])

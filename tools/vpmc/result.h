@@ -20,6 +20,7 @@ struct result {
 	const struct plan *plan;
 	struct run *run;
 	unsigned int nr;	/* number of finished runs */
+	bool input_was_read;	/* by the first of several runs */
 };
 
 /* statistics of a number over all runs that have it */
@@ -75,13 +76,17 @@ struct remarks {
 	int signal;		/* what ended them before, or 0 */
 	bool revoked;
 	bool detached;
+	bool input_was_read;	/* the later runs had another input than the first one */
 	bool has_status;
 	int status;		/* first status that is not 0, from wait() */
 };
 
 struct remarks result_remarks(const struct result *result);
 
-/* Returns why counts are not of the whole: "revoked", "replaced", "detached", "left", or "". */
+/*
+ * Returns why counts are not what they seem: "revoked", "replaced", "detached",
+ * "left", or "input": later runs had another input. "" if nothing is the matter.
+ */
 const char *remarks_mark(const struct remarks *remarks);
 
 /*
@@ -91,6 +96,12 @@ const char *remarks_mark(const struct remarks *remarks);
 void remarks_numbers(const struct remarks *remarks,
 		     void (*print)(void *to, const char *name, uint64_t number),
 		     void *to);
+
+/*
+ * Returns a name for a column: as it was written, with its modes, without the table of
+ * libpfm4 and attributes that nobody wrote. It may be in @buffer.
+ */
+const char *event_label(const struct vpmc_event *event, char buffer[VPMC_NAME_SIZE]);
 
 /*
  * Writes a counter's name, such as "fixed0" or "2", to @buffer, or "" if it is not

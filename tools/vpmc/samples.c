@@ -9,7 +9,6 @@
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "fail.h"
@@ -35,6 +34,7 @@ struct place {
 };
 
 #define NO_LINE		(~0U)
+#define MOST_TEXT	(1U << 24)	/* of the head */
 
 /* key of a function or line */
 struct key {
@@ -405,21 +405,52 @@ static void take_all(struct records *records, const char *data, size_t size)
 		     samples->file, records->nr_samples);
 }
 
-static char *read_whole(const char *name, size_t *size)
+/*
+ * Follows the records from @at. Returns false at one that cannot be one: what comes after
+ * it is of no use.
+ */
+static bool is_sound(const char *data, size_t size, size_t *at)
+{
+	const struct record_file *file = (const void *)data;
+
+	if (!*at && size >= sizeof(*file)) {
+		if (file->version != RECORD_FILE_VERSION || file->text_size % 8 ||
+		    file->text_size > MOST_TEXT)
+			return false;
+		*at = sizeof(*file) + file->text_size;
+	}
+	while (*at && *at + sizeof(struct vpmc_sample_head) <= size) {
+		const struct vpmc_sample_head *head = (const void *)(data + *at);
+
+		if (head->size < sizeof(*head) || head->size % 8)
+			return false;
+		*at += head->size;
+	}
+	return true;
+}
+
+/* Reads the file up to a damaged record, so that no wrong file is too large. */
+static char *read_file(const char *name, size_t *size)
 {
 	int fd = open(name, O_RDONLY | O_CLOEXEC);
-	struct stat status;
+	size_t room = 1 << 20, at = 0;
 	char *data;
 	ssize_t n;
 
-	if (fd < 0 || fstat(fd, &status))
+	if (fd < 0)
 		fail(STATUS_OURS, "%s: cannot be read: %s; name a file of vpmc record",
 		     name, strerror(errno));
-	data = get_memory(NULL, status.st_size, 1);
+	data = get_memory(NULL, room, 1);
 	*size = 0;
-	while (*size < (size_t)status.st_size &&
-	       (n = read(fd, data + *size, status.st_size - *size)) > 0)
+	while ((n = read(fd, data + *size, room - *size)) > 0) {
 		*size += n;
+		if (!is_sound(data, *size, &at))
+			break;
+		if (*size == room) {
+			room *= 2;
+			data = get_memory(data, room, 1);
+		}
+	}
 	close(fd);
 	return data;
 }
@@ -472,7 +503,7 @@ void samples_read(struct samples *samples, const char *file)
 	const char *data;
 
 	*samples = (struct samples){ .file = file };
-	data = read_whole(file, &size);
+	data = read_file(file, &size);
 	head = read_head(samples, data, size);
 	take_all(&records, data + head, size - head);
 	if (records.nr_samples)

@@ -14,6 +14,7 @@
 #include "commands.h"
 #include "cpus.h"
 #include "fail.h"
+#include "input.h"
 #include "openmetrics.h"
 #include "options.h"
 #include "output.h"
@@ -25,22 +26,22 @@ enum { OPTION_NO_INHERIT = 0x100, OPTION_PER_THREAD, OPTION_METRICS,
 
 static const struct argp_option stat_option[] = {
 	{ "event", 'e', "EVENTS", 0, "What to count: a list separated by commas, or none (the usual: instructions, cycles, branches, branch-misses)", 0 },
-	{ "repeat", 'r', "N", 0, "Run COMMAND N times; tell means and standard deviations", 0 },
-	{ "no-inherit", OPTION_NO_INHERIT, NULL, 0, "Leave out threads and processes that are created later", 0 },
-	{ "per-thread", OPTION_PER_THREAD, NULL, 0, "Each thread's counts, too", 0 },
-	{ "metrics", OPTION_METRICS, NULL, 0, "Ratios, too; count what they need", 0 },
+	{ "repeat", 'r', "N", 0, "Run COMMAND N times and print means and standard deviations", 0 },
+	{ "no-inherit", OPTION_NO_INHERIT, NULL, 0, "Count only the first thread: not the threads and processes that it creates", 0 },
+	{ "per-thread", OPTION_PER_THREAD, NULL, 0, "Print a table of the counts of each thread as well", 0 },
+	{ "metrics", OPTION_METRICS, NULL, 0, "Print ratios such as instructions per cycle as well, and count the events that they need", 0 },
 	{ "split", OPTION_SPLIT, NULL, 0, "Run COMMAND once for each group of events that fits into the counters", 0 },
-	{ "stopped", OPTION_STOPPED, NULL, 0, "Leave it to the program, or to vpmc ctl, to start the counters", 0 },
-	{ "json", 'j', NULL, 0, "One JSON object", 1 },
-	{ "csv", 'x', "SEPARATOR", 0, "A line for each number, of fields with this character between them", 1 },
-	{ "format", OPTION_FORMAT, "FORMAT", 0, "text, json, csv or openmetrics, which needs -o (text)", 1 },
-	{ "interval", OPTION_INTERVAL, "SECONDS", 0, "Write the openmetrics file again, each so many seconds", 1 },
-	{ "rank", OPTION_RANK, NULL, 0, "-o is a directory, and gets a JSON file of this rank of a parallel program", 1 },
-	{ "output", 'o', "FILE", 0, "The result goes to FILE; - is standard output (standard error)", 1 },
-	{ "all-cpus", 'a', NULL, 0, "Count what each processor does, whoever runs there, while COMMAND runs or until Ctrl-C comes", 2 },
+	{ "stopped", OPTION_STOPPED, NULL, 0, "Do not start the counters: the program does that, or vpmc ctl", 0 },
+	{ "json", 'j', NULL, 0, "Print the result as one JSON object", 1 },
+	{ "csv", 'x', "SEPARATOR", 0, "Print the result as CSV, with this character between the fields", 1 },
+	{ "format", OPTION_FORMAT, "FORMAT", 0, "Print the result in this format: text (the default), json, csv, or openmetrics, which needs -o", 1 },
+	{ "interval", OPTION_INTERVAL, "SECONDS", 0, "With --format openmetrics: write the file again every SECONDS seconds", 1 },
+	{ "rank", OPTION_RANK, NULL, 0, "For a rank of a parallel program: write a JSON file of this rank into the directory of -o", 1 },
+	{ "output", 'o', "FILE", 0, "Write the result to FILE, or to standard output if it is -; the default is standard error", 1 },
+	{ "all-cpus", 'a', NULL, 0, "Count what each processor does in user and kernel mode, whoever runs there, while COMMAND runs or until Ctrl-C comes", 2 },
 	{ "revoke", OPTION_REVOKE, NULL, 0, "With -a: take the PMU from threads that count", 2 },
 	{ "pid", 'p', "PID", 0, "Count the threads of a process, until it ends, COMMAND does, or Ctrl-C comes", 2 },
-	{ "tid", 't', "TID", 0, "Count a thread, likewise, and none that it creates", 2 },
+	{ "tid", 't', "TID", 0, "Count one thread, and none that it creates, until it ends, COMMAND does, or Ctrl-C comes", 2 },
 	{}
 };
 
@@ -187,6 +188,7 @@ static void measure(struct result *result)
 {
 	const struct stat_options *options = result->options;
 	const struct plan *plan = result->plan;
+	struct input before = input_now();
 	unsigned int i, g;
 
 	for (i = 0; i < options->repeat && !interrupted(); i++)
@@ -201,7 +203,8 @@ static void measure(struct result *result)
 				target_run(options, &plan->groups[g], run);
 			else
 				command_run(options, &plan->groups[g], run);
-			result->nr++;
+			if (!result->nr++ && options->repeat * plan->nr > 1)
+				result->input_was_read = input_was_read(&before);
 		}
 }
 

@@ -222,6 +222,8 @@ static void print_remarks(FILE *file, const struct result *result)
 		fprintf(file, "Of %u runs, %u were made: signal %d (%s) came.\n",
 			remarks.wanted, result->nr, remarks.signal,
 			strsignal(remarks.signal));
+	if (remarks.input_was_read)
+		fprintf(file, "The first run has read standard input: the other runs had what was left of it.\n");
 	if (remarks.has_status)
 		print_status(file, remarks.status);
 	if (remarks.living)

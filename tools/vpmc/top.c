@@ -41,9 +41,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'e':
-		top->stat.events = top->stat.events ?
-				   get_text("%s,%s", top->stat.events, arg) :
-				   arg;
+		top->stat.events = options_list(top->stat.events, arg);
 		return 0;
 	case 'd':
 		top->delay_ms = options_milliseconds("-d", arg);
@@ -123,16 +121,15 @@ int top_main(int argc, char **argv)
 		       "\vNeeds the rights to count whole processors, see vpmc-top(1).",
 	};
 	struct top top = {
-		.stat = { .repeat = 1 },
+		.stat = { .repeat = 1, .all_cpus = true },
 		.delay_ms = 1000,
 	};
 	struct vpmc_cpus *cpus;
 	struct plan plan;
 
 	options_parse("vpmc top", &argp, argc, argv, &top);
-	plan_make(&plan, &top.stat);
 	signals_begin();
-	cpus = cpus_open(&plan, top.stat.revoke);
+	cpus = cpus_open(&plan, &top.stat);
 	cpus_start(cpus);
 	show(cpus, &plan.groups[0], &top);
 	vpmc_cpus_close(cpus);

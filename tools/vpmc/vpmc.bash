@@ -26,15 +26,18 @@ _vpmc()
 	_init_completion -n : || return
 	for ((i = 1; i < cword; i++)); do
 		case ${words[i]} in
-		stat | info | list | ctl | bench | graph | record | report | top)
+		stat | info | list | ctl | bench | graph | record | report | top | help)
 			command=${words[i]}
 			break
 			;;
 		esac
 	done
 	case $command in
+	help)
+		COMPREPLY=($(compgen -W "stat info list ctl bench graph record report top" -- "$cur"))
+		;;
 	'')
-		COMPREPLY=($(compgen -W "stat info list ctl bench graph record report top --help --usage --version" -- "$cur"))
+		COMPREPLY=($(compgen -W "stat info list ctl bench graph record report top help --help --usage --version" -- "$cur"))
 		return
 		;;
 	stat)

@@ -20,6 +20,11 @@
 
 #define PAGE	4096UL
 #define OWN	256		/* most threads with a file of their own */
+/*
+ * Most threads with a tree at once. Each has several mappings, and the program needs most of
+ * those that a process may have (vm.max_map_count) for itself.
+ */
+#define MOST_THREADS	4096
 
 enum { UNKNOWN, BEGINNING, ON, OFF };
 
@@ -62,10 +67,14 @@ void graph_jump(const uint64_t *env)
 	graph_event(NULL, NULL, KIND_JUMP, stack);
 }
 
+#define LEAST_FILE	(1UL << 20)	/* all but the trees of large threads */
+
 long graph_open(const char *name, long flags)
 {
 	char path[256];
 
+	if (!graph_may_write(LEAST_FILE))
+		return -EFBIG;
 	snprintf(path, sizeof(path), "%s/%s", process.directory, name);
 	return graph_call(SYS_openat, AT_FDCWD, (long)path, flags | O_CLOEXEC, 0600,
 			  0, 0);
@@ -97,8 +106,11 @@ static void unmap(const void *at, size_t size)
  */
 static void give_up(const char *why)
 {
-	long fd = graph_open("why", O_WRONLY | O_CREAT | O_EXCL);
+	long fd;
 
+	if (graph_lost_why(why))
+		return;
+	fd = graph_open("why", O_WRONLY | O_CREAT | O_EXCL);
 	if (graph_failed(fd))
 		return;
 	graph_call(SYS_write, fd, (long)why, strlen(why), 0, 0, 0);
@@ -116,10 +128,12 @@ static bool find_image(void)
 
 	for (process.image = 0; process.image < 10000; process.image++) {
 		snprintf(name, sizeof(name), "%u.%u", process.pid, process.image);
-		fd = graph_open(name, O_WRONLY | O_CREAT | O_EXCL);
+		fd = graph_open(name, O_RDWR | O_CREAT | O_EXCL);
 		if (!graph_failed(fd)) {
+			bool made = graph_lost_make(fd);
+
 			graph_call(SYS_close, fd, 0, 0, 0, 0, 0);
-			return true;
+			return made;
 		}
 		if (fd != -EEXIST)
 			break;
@@ -310,10 +324,11 @@ static struct thread *begin(const struct vpmc_page *page, const uint64_t *now)
 	if (!process_is_on(page, parent))
 		return NULL;
 	thread = parent ? NULL : take_over();
-	if (!thread)
+	if (!thread && __atomic_load_n(&nr_threads, __ATOMIC_ACQUIRE) < MOST_THREADS)
 		thread = new_thread();
 	if (!thread) {
 		give_up("no file can be made there; free some space, or set TMPDIR");
+		graph_lost_thread();
 		return NULL;
 	}
 	thread->page = page;
@@ -339,6 +354,10 @@ struct thread *graph_begin(void)
 
 	if (state == OFF || has_other_set)
 		return NULL;
+	if (graph_is_confined()) {
+		graph_lost_thread();
+		return NULL;
+	}
 	page = attach();
 	if (page && page->set_number != GRAPH_SET) {
 		has_other_set = true;
@@ -349,6 +368,8 @@ struct thread *graph_begin(void)
 	if (!page) {
 		if (state == UNKNOWN)
 			state = OFF;
+		else
+			graph_lost_thread();
 		return NULL;
 	}
 	graph_read(page, page->nr_counters + 1, now, 0);

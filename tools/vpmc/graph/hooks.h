@@ -72,6 +72,7 @@ struct process {
 	uint32_t pid;
 	uint32_t parent;	/* process that forked this one, or 0 */
 	uint32_t image;		/* number of the program in this process, from 0 */
+	bool confined;		/* a system call may end the process */
 	char directory[RECORD_PATH];
 	/* costs of an event's own instructions, before and after its reads */
 	uint64_t open[NR_KINDS][RECORD_VALUES];
@@ -120,6 +121,19 @@ struct record_node *graph_node(const struct thread *thread, uint32_t node);
 bool graph_more_frames(struct thread *thread);
 void *graph_memory(size_t size);
 
+/* confine.c */
+
+/* Makes the program's struct graph_lost in the file @fd, which is empty. */
+bool graph_lost_make(long fd);
+/* Says in it why a thread has no tree. Returns false if there is no file. */
+bool graph_lost_why(const char *why);
+/* Counts the calling thread as one that is not recorded. */
+void graph_lost_thread(void);
+/* Returns true if a thread cannot begin, because the program has restricted itself. */
+bool graph_is_confined(void);
+/* Returns false if a file of this @size would bring a signal to the program. */
+bool graph_may_write(size_t size);
+
 /* calibrate.c */
 
 /*
@@ -156,7 +170,7 @@ void graph_try_jump(void);
 extern void (*graph_real_jump[4])(void);
 
 /* Makes a system call. This is not a cancellation point and keeps errno. */
-static inline long graph_call(long number, long a, long b, long c, long d, long e,
+static inline long graph_system_call(long number, long a, long b, long c, long d, long e,
 			      long f)
 {
 	register long r10 __asm__("r10") = d;
@@ -175,6 +189,15 @@ static inline long graph_call(long number, long a, long b, long c, long d, long 
 static inline bool graph_failed(long result)
 {
 	return (unsigned long)result >= -4095UL;
+}
+
+/* The same for the library's own needs: fails if a system call may end the process. */
+static inline long graph_call(long number, long a, long b, long c, long d, long e,
+			      long f)
+{
+	if (unlikely(__atomic_load_n(&process.confined, __ATOMIC_RELAXED)))
+		return -1;
+	return graph_system_call(number, a, b, c, d, e, f);
 }
 
 #pragma GCC visibility pop

@@ -87,7 +87,8 @@ static bool more_nodes(struct thread *thread)
 	uint32_t *hash, *old = thread->hash;
 	long at;
 
-	if (wanted > MOST_NODES || !make_room(thread, wanted))
+	if (wanted > MOST_NODES || !graph_may_write(file_size(wanted)) ||
+	    !make_room(thread, wanted))
 		return false;
 	hash = graph_memory((size_t)thread->max_hash * 2 * sizeof(*hash));
 	if (!hash)

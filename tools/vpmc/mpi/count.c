@@ -97,6 +97,13 @@ static int set_names(struct thread *t, struct vpmc_error *error)
 	return 0;
 }
 
+/* As it is written in the list, with its modes. */
+static void name_value(char name[VPMC_NAME_SIZE], const struct vpmc_event *event)
+{
+	snprintf(name, VPMC_NAME_SIZE, "%.*s%s", (int)strcspn(event->text, "@?"),
+		 event->text, event->flags & VPMC_EVENT_USUAL_MODES ? ":u" : "");
+}
+
 /* Names the values whose events are in @list. */
 static void name_values(struct thread *t, const char *list)
 {
@@ -111,9 +118,7 @@ static void name_values(struct thread *t, const char *list)
 		for (e = 0; e < nr; e++)
 			if (!((events[e].select ^ control.counter[i - 1].evtsel) & EVENT_AND_UMASK) &&
 			    !(events[e].flags & VPMC_EVENT_LEFT_OUT))
-				snprintf(names[i], sizeof(*names), "%.*s",
-					 (int)strcspn(events[e].text, "?,"),
-					 events[e].text);
+				name_value(names[i], &events[e]);
 	vpmc_free_events(events);
 }
 

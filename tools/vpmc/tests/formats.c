@@ -100,6 +100,7 @@ static void choose(const char *name)
 	} else if (!strcmp(name, "repeat")) {
 		options.repeat = result.nr = 2;
 		runs[1].status = 3 << 8;
+		result.input_was_read = true;
 	} else if (!strcmp(name, "split")) {
 		options.repeat = 2;
 		options.metrics = options.split = true;

@@ -10,7 +10,7 @@ chmod 777 .
 counted() {
 	rm -f csv
 	confined "$@" vpmc stat -x , -o csv -e instructions -- known
-	equal "confined $*: stat counts" "$KNOWN_ALONE" "$(awk -F , '$3 == "instructions" { print $4 }' csv)"
+	equal "confined $*: stat counts" "$KNOWN_ALONE" "$(awk -F , '$3 == "instructions:u" { print $4 }' csv)"
 	equal "confined $*: info" "Counting is possible." "$(confined "$@" vpmc info | tail -n 1)"
 	equal "confined $*: the library" "1 accepted" "$(echo instructions | confined "$@" accept)"
 }
@@ -47,15 +47,15 @@ mkdir -p gains
 cp /bin/busybox gains/true
 chmod 4755 gains/true
 confined -u vpmc stat -x , -o csv -e instructions -- gains/true
-equal "a set-user-ID program is marked, and told" "left 1" "$(field 13 instructions csv) $(field 4 left-exec csv)"
-equal "nothing of it is counted" 0 "$(awk -F , '$3 == "instructions" { print $4 }' csv)"
+equal "a set-user-ID program is marked, and told" "left 1" "$(field 13 instructions:u csv) $(field 4 left-exec csv)"
+equal "nothing of it is counted" 0 "$(awk -F , '$3 == "instructions:u" { print $4 }' csv)"
 
 # threads of a process that come and go
 churn &
 churn=$!
 for i in 1 2 3 4 5; do
 	vpmc stat -p $churn -x , -o csv -e instructions -- sleep 0.05
-	equal "-p of threads that come and go: $i" "0 1" "$? $(awk -F , '$3 == "instructions" { print ($4 > 1000) }' csv)"
+	equal "-p of threads that come and go: $i" "0 1" "$? $(awk -F , '$3 == "instructions:u" { print ($4 > 1000) }' csv)"
 done
 kill $churn
 # a thread that ends while it is programmed does not disturb the others' counts: its
@@ -70,7 +70,7 @@ done
 for call in "control 2 2" "control 4 4" "read-control 1 2" "read-control 2 2" "read-control 7 8" "read-control 8 8"; do
 	# shellcheck disable=SC2086 # three words
 	vanish $call vpmc stat -p $crew -x , -o csv -e instructions -- sleep 0.02
-	equal "-p of a thread that ends at its ${call% *}" "0 1 fixed" "$? $(awk -F , '$3 == "instructions" { print ($4 > 1000), substr($9, 1, 5) }' csv)"
+	equal "-p of a thread that ends at its ${call% *}" "0 1 fixed" "$? $(awk -F , '$3 == "instructions:u" { print ($4 > 1000), substr($9, 1, 5) }' csv)"
 done
 kill $crew
 # stat that is killed leaves nothing behind in its target
@@ -94,4 +94,4 @@ sh -c 'sleep 0.2; known many' &
 target=$!
 timeout 20 vpmc stat -p $target -x , -o csv -e instructions
 equal "-p until the process ends: it and its children" 1 \
-	"$(awk -F , -v many="$KNOWN_MANY" '$3 == "instructions" { print ($4 >= many && $4 < many + 50000) }' csv)"
+	"$(awk -F , -v many="$KNOWN_MANY" '$3 == "instructions:u" { print ($4 >= many && $4 < many + 50000) }' csv)"

@@ -5,13 +5,13 @@
 # shellcheck source=tools/vpmc/tests/guest-lib.sh
 . /add/guest-lib.sh
 
-equal "a program alone" "$KNOWN_ALONE" "$(value instructions -e instructions -- known)"
-equal "a program with 3 threads and 2 children" "$KNOWN_MANY" "$(value instructions -e instructions -- known many)"
+equal "a program alone" "$KNOWN_ALONE" "$(value instructions:u -e instructions -- known)"
+equal "a program with 3 threads and 2 children" "$KNOWN_MANY" "$(value instructions:u -e instructions -- known many)"
 equal "it has 6 threads" 6 "$(field 4 threads)"
 equal "perf counts the same, alone" "$KNOWN_ALONE" "$(perfcount known)"
 equal "perf counts the same, with threads and children" "$KNOWN_MANY" "$(perfcount known many)"
 equal "--no-inherit: the first thread alone" "$((KNOWN_ALONE + 2 + 1 + 3 * 11 + 1 + 2 * 11 + 1 + 2 * 8))" \
-	"$(value instructions --no-inherit -e instructions -- known many)"
+	"$(value instructions:u --no-inherit -e instructions -- known many)"
 equal "it is one thread" 1 "$(field 4 threads)"
 
 # with two programs beside it that compete for the CPUs
@@ -19,57 +19,73 @@ sh -c 'while :; do :; done' &
 one=$!
 sh -c 'while :; do :; done' &
 two=$!
-equal "20 runs beside two others: the mean" "$KNOWN_MANY" "$(value instructions -r 20 -e instructions -- known many)"
-equal "the deviation" 0.000000 "$(field 6 instructions)"
-equal "the runs" 20 "$(field 7 instructions)"
+equal "20 runs beside two others: the mean" "$KNOWN_MANY" "$(value instructions:u -r 20 -e instructions -- known many)"
+equal "the deviation" 0.000000 "$(field 6 instructions:u)"
+equal "the runs" 20 "$(field 7 instructions:u)"
 equal "the deviation of the threads" 0.000000 "$(field 6 threads)"
 vpmc stat -r 2 -j -o json -e instructions,branches -- known many
 kill $one $two
 wait
 
+# -r: the runs share standard input
+used='The first run has read standard input: the other runs had what was left of it.'
+seq 9 >numbers
+vpmc stat -r 2 -o text -e none -- cat <numbers >/dev/null
+equal "-r: a file as standard input was read" "$used" "$(grep input text)"
+vpmc stat -r 2 -o text -e none -- head -n 1 <numbers >/dev/null
+equal "-r: a part of it was read" "$used" "$(grep input text)"
+seq 9 | vpmc stat -r 2 -x , -o csv -e instructions -- cat >/dev/null
+equal "-r: a pipe was read" input "$(field 13 instructions:u csv)"
+vpmc stat -r 2 -x , -o csv -e instructions -- true <numbers
+equal "-r: a file was not read" "" "$(field 13 instructions:u csv)"
+sleep 1 | vpmc stat -r 2 -o text -e none -- true
+equal "-r: a pipe was not read" "" "$(grep input text)"
+vpmc stat -o text -e none -- cat <numbers >/dev/null
+equal "one run may read" "" "$(grep input text)"
+
 # all formats have the same numbers, for programs that run several times
 vpmc stat -r 2 -x ';' -o csv -e instructions,branches -- known many
 vpmc stat -r 2 -o text -e instructions,branches -- known many
 cp json csv text /out
-equal "text" "$KNOWN_MANY" "$(awk '$2 " " $3 " " $4 == "+- 0.000 instructions" { print $1 }' text | tr -d ,)"
-equal "the usual events" "instructions cycles branches branch-misses run-time switches migrations elapsed threads living left-control left-unlink left-exec lost replaced" \
+equal "text" "$KNOWN_MANY" "$(awk '$2 " " $3 " " $4 == "+- 0.000 instructions:u" { print $1 }' text | tr -d ,)"
+equal "the usual events" "instructions:u cycles:u branches:u branch-misses:u run-time switches migrations elapsed threads living left-control left-unlink left-exec lost replaced" \
 	"$(value x -- known >/dev/null; awk -F , 'NR > 1 { printf "%s%s", s, $3; s = " " }' /tmp/csv)"
-equal "a ratio" 1.000000 "$(value x -e instructions,cycles -- known >/dev/null; field 11 instructions)"
+equal "a ratio" 1.000000 "$(value x -e instructions,cycles -- known >/dev/null; field 11 instructions:u)"
 equal "two -e" "2000007 2000007" \
-	"$(value instructions -e instructions -e cycles -- known) $(field 4 cycles)"
+	"$(value instructions:u -e instructions -e cycles -- known) $(field 4 cycles:u)"
 equal "@N and a whole select" "1 3" "$(value x -e cycles@1,0x100c0@3 -- known >/dev/null
-	field 9 cycles) $(field 9 0x100c0)"
+	field 9 cycles:u) $(field 9 0x100c0)"
 
 # groups: four of these fit at once, because one of them uses a fixed counter, and perf
 # keeps the first programmable one
 list=instructions,instructions:k,instructions:uk,branches:k,branches:uk,branches
-equal "--split: each event as if alone" "$(value instructions -e instructions -- known) $(value branches -e branches -- known)" \
-	"$(value instructions --split -e $list -- known) $(field 4 branches)"
-equal "--split: the groups" "0 0 0 0 1 1" "$(for e in instructions instructions:k instructions:uk branches:k branches:uk branches; do
+equal "--split: each event as if alone" "$(value instructions:u -e instructions -- known) $(value branches:u -e branches -- known)" \
+	"$(value instructions:u --split -e $list -- known) $(field 4 branches:u)"
+equal "--split: the groups" "0 0 0 0 1 1" "$(for e in instructions:u instructions:k instructions:uk branches:k branches:uk branches:u; do
 	field 10 $e; done | xargs)"
 equal "--split: what fits is one group" "0 0" "$(value x --split -e instructions,branches -- known >/dev/null
-	echo "$(field 10 instructions) $(field 10 branches)")"
+	echo "$(field 10 instructions:u) $(field 10 branches:u)")"
 equal "--split says in text that there were two runs" \
 	"The command was run once for each of 2 groups of events: 2 runs." \
 	"$(vpmc stat --split -e $list -- known 2>&1 | grep 'run once')"
-equal "--metrics" "instructions per cycle 1.000000" \
-	"$(value x --metrics -- known >/dev/null; echo "instructions per cycle $(field 4 'instructions per cycle')")"
-equal "--metrics adds to what is asked for" "$KNOWN_ALONE" "$(value instructions --metrics -e branches -- known)"
-equal "--metrics --split: the same ratios" "$(field 4 'branches per 1000 instructions')" \
-	"$(value 'branches per 1000 instructions' --metrics --split -e branches -- known)"
+equal "--metrics" "instructions:u per cycle 1.000000" \
+	"$(value x --metrics -- known >/dev/null; echo "instructions:u per cycle $(field 4 'instructions:u per cycle')")"
+equal "--metrics adds to what is asked for" "$KNOWN_ALONE" "$(value instructions:u --metrics -e branches -- known)"
+equal "--metrics --split: the same ratios" "$(field 4 'branches:u per 1000 instructions')" \
+	"$(value 'branches:u per 1000 instructions' --metrics --split -e branches -- known)"
 
 # each thread by itself
-value instructions --per-thread -e instructions -- known many >/tmp/all
+value instructions:u --per-thread -e instructions -- known many >/tmp/all
 equal "--per-thread: all" "$KNOWN_MANY" "$(cat /tmp/all)"
-equal "--per-thread: a row for each" 6 "$(awk -F , '$1 != "" && $3 == "instructions"' /tmp/csv | wc -l)"
+equal "--per-thread: a row for each" 6 "$(awk -F , '$1 != "" && $3 == "instructions:u"' /tmp/csv | wc -l)"
 equal "--per-thread: they add up" "$KNOWN_MANY" \
-	"$(awk -F , '$1 ~ /[0-9]/ && $3 == "instructions" { n += $4 } END { print n }' /tmp/csv)"
+	"$(awk -F , '$1 ~ /[0-9]/ && $3 == "instructions:u" { n += $4 } END { print n }' /tmp/csv)"
 equal "--per-thread: those that were created" "5 $((KNOWN_ALONE - 1))" \
-	"$(awk -F , '$1 ~ /[0-9]/ && $3 == "instructions" && $4 < 2000050 { print $4 }' /tmp/csv | uniq -c | awk '{ print $1, $2 }')"
+	"$(awk -F , '$1 ~ /[0-9]/ && $3 == "instructions:u" && $4 < 2000050 { print $4 }' /tmp/csv | uniq -c | awk '{ print $1, $2 }')"
 
 # phases that the program starts and stops itself
-equal "--stopped: what the program starts itself" "$KNOWN_PHASE" "$(value instructions --stopped -e instructions -- known phase now)"
-equal "--stopped: nothing else" 0 "$(value instructions --stopped -e instructions -- known)"
+equal "--stopped: what the program starts itself" "$KNOWN_PHASE" "$(value instructions:u --stopped -e instructions -- known phase now)"
+equal "--stopped: nothing else" 0 "$(value instructions:u --stopped -e instructions -- known)"
 rm -f go child
 mkfifo go
 vpmc stat --stopped -x , -o csv -e instructions -- sh -c 'echo $$ >child; read x <go; exec known' &
@@ -86,7 +102,7 @@ equal "ctl read -j: the thread itself is one" '"threads":1' "$(vpmc ctl read -j 
 equal "ctl read -j: it is stopped" '"state":"stopped"' "$(vpmc ctl read -j -t "$child" | grep -o '"state":"[a-z]*"')"
 echo >go
 wait
-equal "ctl stop" 0 "$(awk -F , '$3 == "instructions" { print $4 }' csv)"
+equal "ctl stop" 0 "$(awk -F , '$3 == "instructions:u" { print $4 }' csv)"
 
 # descendants that go on without the set
 vpmc stat -e instructions -o text -- sh -c 'echo instructions | accept; :'
@@ -108,25 +124,25 @@ near() {
 }
 for way in control unlink; do
 	vpmc stat -x , -o csv -e instructions -- selfish $way >said
-	near "$way: what was counted before" "$(cat said)" "$(field 4 instructions csv)"
-	equal "$way: it is told" "left 1" "$(field 13 instructions csv) $(field 4 left-$way csv)"
+	near "$way: what was counted before" "$(cat said)" "$(field 4 instructions:u csv)"
+	equal "$way: it is told" "left 1" "$(field 13 instructions:u csv) $(field 4 left-$way csv)"
 done
 vpmc stat -e instructions -o text -- selfish control >said
 equal "text says so" "1 threads programmed counters of their own: what they did later is missing." \
 	"$(grep 'of their own' text)"
 vpmc stat -x , -o csv -e instructions -- selfish thread
 status=1
-[ "$(field 4 instructions csv)" -ge 2000000 ] && [ "$(field 4 instructions csv)" -lt 2200000 ] && status=0
+[ "$(field 4 instructions:u csv)" -ge 2000000 ] && [ "$(field 4 instructions:u csv)" -lt 2200000 ] && status=0
 result "another thread is counted on" $status csv
 equal "it is one thread that left" 1 "$(field 4 left-control csv)"
 vpmc stat -x , -o csv -e instructions -- selfish child
 status=1
-[ "$(field 4 instructions csv)" -ge 2000000 ] && [ "$(field 4 instructions csv)" -lt 2200000 ] && status=0
+[ "$(field 4 instructions:u csv)" -ge 2000000 ] && [ "$(field 4 instructions:u csv)" -lt 2200000 ] && status=0
 result "the parent of one that left is counted on" $status csv
 for way in --no-inherit --stopped; do
 	vpmc stat $way -x , -o csv -e instructions,branches -- selfish control >said
 	equal "$way: nothing is told under a wrong name" "0 0 replaced 1" \
-		"$(field 4 instructions csv) $(field 4 branches csv) $(field 13 branches csv) $(field 4 replaced csv)"
+		"$(field 4 instructions:u csv) $(field 4 branches:u csv) $(field 13 branches:u csv) $(field 4 replaced csv)"
 done
 vpmc stat --no-inherit -o text -e instructions -- selfish control >said
 equal "text says so, too" "1 threads programmed other counters in place of these: all their counts are missing." \
@@ -141,23 +157,31 @@ echo >go
 wait $stat
 wait
 equal "-p: nothing is told under a wrong name" "0 replaced 1" \
-	"$(field 4 branches csv) $(field 13 branches csv) $(field 4 replaced csv)"
+	"$(field 4 branches:u csv) $(field 13 branches:u csv) $(field 4 replaced csv)"
 vpmc stat --per-thread -x , -o csv -e instructions -- selfish thread
-equal "--per-thread: a row for the other thread alone" 1 "$(awk -F , '$1 != "" && $3 == "instructions"' csv | wc -l)"
+equal "--per-thread: a row for the other thread alone" 1 "$(awk -F , '$1 != "" && $3 == "instructions:u"' csv | wc -l)"
 vpmc record -o record -e instructions -c 10000 -- selfish thread 2>said
 status=1
 [ "$(vpmc report record | awk '/samples of instructions/ { print $1 }')" -ge 200 ] && status=0
 result "record: another thread is sampled on" $status said
+
+# Who executes vpmc may count itself.
+for way in '' --no-inherit --per-thread; do
+	rm -f csv
+	# shellcheck disable=SC2086 # none or one
+	selfish exec vpmc stat $way -x , -o csv -e instructions -- known
+	equal "${way:-inherit}: stat by a thread that has counters" "0 $KNOWN_ALONE" "$? $(field 4 instructions:u csv)"
+done
 
 # A program that adds to what counts it
 for way in --no-inherit --per-thread ''; do
 	# shellcheck disable=SC2086 # none or one
 	vpmc stat $way -x , -o csv -e instructions -- selfish add >said
 	status=1
-	[ "$(field 4 instructions csv)" -ge 2000000 ] && [ "$(field 4 instructions csv)" -lt 2100000 ] && status=0
+	[ "$(field 4 instructions:u csv)" -ge 2000000 ] && [ "$(field 4 instructions:u csv)" -lt 2100000 ] && status=0
 	result "${way:-inherit}: a program that adds a counter is counted" $status csv
 	near "${way:-inherit}: it counts, too" 1000000 "$(cat said)"
-	equal "${way:-inherit}: its counts are all there" "" "$(field 13 instructions csv)"
+	equal "${way:-inherit}: its counts are all there" "" "$(field 13 instructions:u csv)"
 done
 vpmc record -o record -e instructions -c 10000 -- selfish add >/dev/null
 equal "record: a program that adds a counter is sampled" 200 \
@@ -190,11 +214,9 @@ equal "options behind COMMAND are COMMAND's" "-r -e" "$(vpmc stat -o /dev/null e
 ends() {
 	vpmc stat -x , -o csv -e instructions -- sleep 1000 &
 	pid=$!
-	await pidof sleep
-	kill "-$1" $pid
-	end $pid
+	signalled "$1" pidof sleep
 	equal "SIG$1: the status" "$2" $?
-	equal "SIG$1: the result" 1 "$(grep -c '^,,instructions,[1-9]' csv)"
+	equal "SIG$1: the result" 1 "$(grep -c '^,,instructions:u,[1-9]' csv)"
 	rm csv
 }
 ends TERM 143
@@ -207,16 +229,12 @@ for command in "vpmc stat -o csv -e instructions --" perfex; do
 done
 plain vpmc stat -o csv -e instructions -- terminal --count >counted &
 pid=$!
-await grep ready counted
-kill -INT $pid
-end $pid
+signalled INT grep ready counted
 equal "SIGINT by kill: the program gets it once" "7 1 SIGINT" "$? $(sed -n 's/.*\([0-9] SIGINT\).*/\1/p' counted)"
 vpmc stat -r 100 -x , -o csv -e instructions -- sleep 1000 &
 pid=$!
-await pidof sleep
-kill -TERM $pid
-end $pid
-equal "a signal ends the repetition" "143 1" "$? $(awk -F , '$3 == "instructions" { print $7 }' csv)"
+signalled TERM pidof sleep
+equal "a signal ends the repetition" "143 1" "$? $(awk -F , '$3 == "instructions:u" { print $7 }' csv)"
 
 # bench: in each sample the instructions are those of the code
 vpmc bench -n 20 >readings

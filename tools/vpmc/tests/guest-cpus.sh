@@ -9,7 +9,7 @@
 on() {
 	awk -v cpu="$1" '$1 == cpu { gsub(",", ""); print $2 }' "$2"
 }
-taskset 1 vpmc stat -a -o table -e instructions,branches -- taskset 2 known
+taskset 1 vpmc stat -a -o table -e instructions:u,branches:u -- taskset 2 known
 equal "-a: COMMAND's status" 0 $?
 equal "-a: a line for each processor, and the sum" "CPU 0 1 all" "$(awk '{ printf "%s%s", s, $1; s = " " }' table)"
 n=$(on 1 table)
@@ -18,20 +18,34 @@ near=no
 equal "-a: COMMAND is counted on its processor ($n)" yes $near
 equal "-a: the sum of all" "$(on all table)" $(($(on 0 table) + n))
 # one thread of taskset executes the same instructions, whatever COMMAND does after it
-taskset 1 vpmc stat -a -o other -e instructions,branches -- taskset 2 known
+taskset 1 vpmc stat -a -o other -e instructions:u,branches:u -- taskset 2 known
 equal "-a: the same again" "$n" "$(on 1 other)"
-taskset 1 vpmc stat -a -x ';' -o csv -e instructions,branches -- taskset 2 known
-equal "-a -x: the same again" "$n" "$(awk -F ';' '$1 == 1 && $3 == "instructions" { print $4 }' csv)"
+taskset 1 vpmc stat -a -x ';' -o csv -e instructions:u,branches:u -- taskset 2 known
+equal "-a -x: the same again" "$n" "$(awk -F ';' '$1 == 1 && $3 == "instructions:u" { print $4 }' csv)"
 taskset 1 vpmc stat -a -j -o /out/cpus.json -e instructions,branches -- taskset 2 sh -c 'known; exit 5'
 equal "-a -j: COMMAND's status" 5 $?
 # revoked while it counts: the sums are those of the time before
-vpmc stat -a -x , -o csv -e instructions -- sh -c 'echo 1 >/proc/sys/kernel/vpmc_revoke; known; echo 0 >/proc/sys/kernel/vpmc_revoke'
-equal "-a: revoked" "revoked revoked" "$(awk -F , '$1 == "" && $3 == "instructions" || $1 == 1 { printf "%s%s", s, $8; s = " " }' csv)"
+vpmc stat -a -x , -o csv -e instructions:u -- sh -c 'echo 1 >/proc/sys/kernel/vpmc_revoke; known; echo 0 >/proc/sys/kernel/vpmc_revoke'
+equal "-a: revoked" "revoked revoked" "$(awk -F , '$1 == "" && $3 == "instructions:u" || $1 == 1 { printf "%s%s", s, $8; s = " " }' csv)"
 vpmc stat -a -e none -o table true 2>/tmp/err
 equal "-a -e none" "125 vpmc: processors: there is nothing to count; name events by -e, where there is a PMU (vpmc info tells)" \
 	"$? $(cat /tmp/err)"
 vpmc stat -a -o table -- sh -c 'exit 7'
 equal "-a: another status" 7 $?
+
+# without modes, processors count user and kernel mode, and the names say so
+vpmc stat -a -o table -e instructions,instructions:u,BR_INST_RETIRED:ALL_BRANCHES? -- true
+equal "-a: the names have the modes" "CPU instructions:uk instructions:u BR_INST_RETIRED:ALL_BRANCHES:uk" \
+	"$(head -n 1 table | xargs)"
+vpmc stat -a -o other -e 0x100c4,branches:k@2? -- true
+equal "-a: modes that are written stay" "CPU 0x100c4 branches:k" "$(head -n 1 other | xargs)"
+equal "-a: the kernel is counted" yes "$(awk '$1 == "all" { gsub(",", ""); print ($2 > $3 + 10000 ? "yes" : $0) }' table)"
+vpmc stat -a -x , -o csv -- true
+equal "-a: the usual events count both modes" "instructions:uk cycles:uk branches:uk branch-misses:uk" \
+	"$(awk -F , '$1 == "" && $5 == "events" { print $3 }' csv | xargs)"
+vpmc top -n 1 -d 0.01 >tables
+equal "top: the usual events count both modes" "CPU instructions:uk cycles:uk branches:uk" \
+	"$(head -n 1 tables | xargs)"
 
 vpmc top -e instructions -d 0.05 -n 3 >tables
 equal "top: a status" 0 $?
@@ -71,7 +85,7 @@ bad "top beside top" 125 "vpmc: counting: the PMU counts for processors (/dev/pe
 kill $top
 end $top
 equal "top: Ctrl-C and its like end it" 0 $?
-equal "stat after top" "$KNOWN_ALONE" "$(value instructions -e instructions -- known)"
+equal "stat after top" "$KNOWN_ALONE" "$(value instructions:u -e instructions -- known)"
 vpmc stat -e instructions -o /dev/null -- sleep 100 &
 stat=$!
 counts() {

@@ -42,9 +42,27 @@ bad "-p and -t" 125 "${V}-p and -t: one of them is possible at a time; leave out
 bad "--per-thread and -r" 125 "${V}--per-thread: the threads of several runs are not the same; leave out -r and --split" vpmc stat --per-thread -r 2 true
 bad "-r with -p alone" 125 "${V}COMMAND: there is none to be repeated; name one, such as -- sleep 5, or leave out -r and --split" vpmc stat -r 2 -p 1
 bad "--metrics of nothing" 125 "${V}--metrics: there are no ratios of no events; leave out -e none" vpmc stat -e none --metrics true
-bad "an unknown option" 125 "${V}--none: no such option, or its value is missing or too much; vpmc stat --help lists them" vpmc stat --none true
-bad "an option without its value" 125 "${V}-e: no such option, or its value is missing or too much; vpmc stat --help lists them" vpmc stat -e
-bad "an unknown command" 125 "${V}none: no such command; there are stat, info, list, ctl, bench, graph, record, report and top (vpmc --help)" vpmc none
+bad "an unknown option" 125 "${V}--none: no such option; vpmc stat --help lists them" vpmc stat --none true
+bad "an unknown letter" 125 "${V}-Z: no such option; vpmc stat --help lists them" vpmc stat -Z true
+bad "an unknown letter among others" 125 "${V}-Z: no such option; vpmc stat --help lists them" vpmc stat -jZa true
+bad "a letter without its value" 125 "${V}-e: its value is missing; write -e EVENTS" vpmc stat -e
+bad "a letter among others without its value" 125 "${V}-r: its value is missing; write -r N" vpmc stat -jr
+bad "an option without its value" 125 "${V}--repeat: its value is missing; write --repeat=N" vpmc stat --repeat
+bad "an option with a value too much" 125 "${V}--json=1: --json takes no value; leave it out" vpmc stat --json=1 true
+bad "the beginning of two options" 125 "${V}--re: can be --repeat and --revoke; write more of the name" vpmc stat --re 2 true
+bad "vpmc itself: an unknown option" 125 "${V}-e: no such option; vpmc --help lists them" vpmc -e instructions true
+bad "an unknown command" 125 "${V}none: no such command; there are stat, info, list, ctl, bench, graph, record, report, top and help (vpmc help)" vpmc none
+vpmc --help >wanted
+for words in '' help; do
+	# shellcheck disable=SC2086 # words
+	equal "vpmc $words: the help" "0 yes" "$(vpmc $words >said 2>&1; echo $?) $(cmp -s said wanted && echo yes)"
+done
+for command in stat info list ctl bench graph record report top; do
+	vpmc $command --help >wanted
+	equal "vpmc help $command" "0 yes" "$(vpmc help $command >said 2>&1; echo $?) $(cmp -s said wanted && echo yes)"
+done
+bad "help of an unknown command" 125 "${V}none: no such command; there are stat, info, list, ctl, bench, graph, record, report, top and help (vpmc help)" \
+	vpmc help none
 bad "info with an argument" 125 "${V}x: vpmc info takes no arguments; leave it out" vpmc info x
 bad "list without a match" 125 "${V}zzz*: no event's name matches it; vpmc list without a pattern lists all" vpmc list 'zzz*'
 bad "ctl without a thread" 125 "${V}-t: there is none; name the thread" vpmc ctl start
@@ -113,10 +131,10 @@ bad "the administrator keeps the PMU" 125 "${V}counting: the administrator keeps
 sysctl -qw kernel.vpmc_revoke=0
 vpmc stat -x , -o csv -e instructions -- sh -c 'known; sysctl -qw kernel.vpmc_revoke=1; known; sysctl -qw kernel.vpmc_revoke=0; known; exit 7'
 equal "revoked in the middle: COMMAND's status" 7 $?
-equal "revoked in the middle: marked" revoked "$(awk -F , '$3 == "instructions" { print $13 }' csv)"
+equal "revoked in the middle: marked" revoked "$(awk -F , '$3 == "instructions:u" { print $13 }' csv)"
 # one known and not two; the rest is the shell's, whose share depends on the C library
 equal "revoked in the middle: the counts up to then" 1 \
-	"$(awk -F , '$3 == "instructions" { print ($4 > 2000007 && $4 < 2 * 2000007) }' csv)"
+	"$(awk -F , '$3 == "instructions:u" { print ($4 > 2000007 && $4 < 2 * 2000007) }' csv)"
 if [ -e /proc/sys/kernel/nmi_watchdog ] && sysctl -qw kernel.nmi_watchdog=1 && [ "$(cat /proc/sys/kernel/nmi_watchdog)" = 1 ]; then
 	bad "the watchdog has the PMU" 125 "${V}counting: the hard-lockup watchdog has the PMU; sysctl kernel.nmi_watchdog=0" vpmc stat -e instructions true
 	equal "info says so" "Counting is not possible. counting: the hard-lockup watchdog has the PMU; sysctl kernel.nmi_watchdog=0" \

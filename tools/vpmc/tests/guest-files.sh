@@ -9,7 +9,7 @@ STAT='vpmc stat -e instructions'
 
 # results FILE: how many results it has
 results() {
-	grep -c ' instructions$' "$1"
+	grep -c ' instructions:u$' "$1"
 }
 # A descriptor of this program is used as it is.
 for name in /dev/stdout /dev/fd/1 /proc/self/fd/1 -; do
@@ -100,9 +100,7 @@ for signal in HUP INT QUIT USR1 USR2 ALRM TERM ABRT PIPE WINCH CONT PROF XCPU UR
 	# shellcheck disable=SC2016 # for the other shell
 	plain $STAT -o result -- sh -c 'trap "exit 7" "$1"; echo >ready; while :; do :; done' sh $signal &
 	pid=$!
-	await test -s ready
-	kill -$signal $pid
-	end $pid
+	signalled $signal test -s ready
 	equal "SIG$signal is handed on" "7 1" "$? $(results result)"
 done
 rm -f ready result
@@ -117,9 +115,7 @@ equal "no run is missing" "" "$(grep 'were made' result)"
 rm -f ready
 $STAT -r 5 -o result -- sh -c 'echo >>ready; sleep 0.5; exit 0' &
 pid=$!
-await test -s ready
-kill -USR1 $pid
-end $pid
+signalled USR1 test -s ready
 equal "a signal that ends COMMAND ends the repetition" "138 1" "$? $(wc -l <ready)"
 equal "that is told" "Of 5 runs, 1 were made: signal 10 (User defined signal 1) came." "$(grep 'were made' result)"
 rm -f ready
@@ -127,9 +123,7 @@ rm -f ready
 # shellcheck disable=SC2016
 $STAT -r 5 -o result -- sh -c 'trap "exit 0" TERM; echo >>ready; while :; do :; done' &
 pid=$!
-await test -s ready
-kill -TERM $pid
-end $pid
+signalled TERM test -s ready
 equal "fewer runs are no success" "143 Of 5 runs, 1 were made: signal 15 (Terminated) came." "$? $(grep 'were made' result)"
 rm -f ready
 plain $STAT -o result -- sh -c 'echo >ready; while [ ! -e over ]; do sleep 0.01; done' &
@@ -155,6 +149,10 @@ await sh -c "[ \$(ls /proc/$target/task | wc -l) = 4 ]"
 # shellcheck disable=SC3045 # busybox has -S
 (ulimit -Sn 8; exec $STAT -o result -p $target -- true)
 equal "the limit of open files is raised" "0 1" "$? $(results result)"
+# shellcheck disable=SC3045
+begins "more threads than the hard limit of open files" 125 "${V}thread " \
+	sh -c "ulimit -n 8; exec $STAT -p $target -- true"
+equal "the remedy is named" 1 "$(grep -c ': Too many open files; close files, or raise the limit of open files (ulimit -n)$' /tmp/out)"
 kill $target
 # shellcheck disable=SC2016,SC3045
 equal "COMMAND has the limit that it had" 8 "$(ulimit -Sn 8; vpmc stat -o /dev/null -e instructions -- sh -c 'ulimit -Sn')"

@@ -23,8 +23,8 @@ equal "4 ranks, 4 files" "/out/ranks/rank-0.json /out/ranks/rank-1.json /out/ran
 vpmc report -j -o /out/ranks.json /out/ranks
 equal "report of ranks: status" 0 $?
 vpmc report -o /out/ranks.txt /out/ranks
-equal "report of ranks: the text's instructions" "$(grep -A9 '"name":"instructions"' /out/ranks.json | sed -n 's/.*"sum":\([0-9]*\),/\1/p')" \
-	"$(awk '$1 == "instructions" { print $3 }' /out/ranks.txt | tr -d ,)"
+equal "report of ranks: the text's instructions" "$(grep -A9 '"name":"instructions:u"' /out/ranks.json | sed -n 's/.*"sum":\([0-9]*\),/\1/p')" \
+	"$(awk '$1 == "instructions:u" { print $3 }' /out/ranks.txt | tr -d ,)"
 for variable in PMIX_RANK PMI_RANK SLURM_PROCID; do
 	env $variable=7 vpmc stat --rank -o "$variable" -e none -- true
 	equal "$variable" 7 "$(sed -n 's/ *"rank":\([0-9]*\),/\1/p' $variable/rank-7.json)"
@@ -50,7 +50,7 @@ bad "a directory that cannot be made" 125 "${V}/none/such: cannot be made: No su
 metrics() {
 	sed -n "s/^$2 //p" "$1"
 }
-instructions='vpmc_events_total{event="instructions",unit="events"}'
+instructions='vpmc_events_total{event="instructions:u",unit="events"}'
 prom="vpmc stat --format openmetrics -e instructions -o app.prom"
 $prom -- known
 equal "openmetrics: a program" "$KNOWN_ALONE" "$(metrics app.prom "$instructions")"

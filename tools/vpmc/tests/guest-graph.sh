@@ -11,7 +11,7 @@ sysctl -qw kernel.randomize_va_space=0
 total() {
 	env LD_PRELOAE=/bin/../lib/vpmc/libvpmc-graph.so VPMC_GRAPH=/tmp/vpmc-graph-XXXXXX \
 		vpmc stat -x , -o csv -e instructions -- "$@" || echo "status $?"
-	awk -F , '$3 == "instructions" { print $4 }' csv
+	awk -F , '$3 == "instructions:u" { print $4 }' csv
 }
 # numbers FILE: the program's instructions, without those of the library
 numbers() {
@@ -68,6 +68,29 @@ graph leaving sh -c 'echo instructions | accept; calls plain 1'
 equal "a child with counters of its own: a line says so" \
 	"vpmc: 1 threads: programmed counters of their own; what they did later is not in the graph" \
 	"$(grep '^vpmc: [0-9]' said)"
+
+# A program that restricts itself runs on. What could not be recorded is counted:
+# KIND, threads without a tree, threads that stopped
+while read -r kind unrecorded stopped; do
+	graph "restricted-$kind" restricted "$kind"
+	equal "it restricts itself ($kind): it runs on" "0 1" "$? $(grep -c '^all done' said)"
+	equal "it restricts itself ($kind): what is missing" "$unrecorded $stopped" \
+		"$(sed -n 's/^ *"*unrecorded":\([0-9]*\),*$/\1/p; s/.*"unrecorded":\([0-9]*\).*/\1/p' "/out/restricted-$kind.json" | head -n 1) $(
+			sed -n 's/.*"stopped":\([0-9]*\).*/\1/p' "/out/restricted-$kind.json" | head -n 1)"
+	equal "it restricts itself ($kind): a line says so" "$((unrecorded + stopped))" \
+		"$(grep -c -e '^vpmc: 1 threads: are in no tree' -e '^vpmc: 1 threads: have forbidden' said)"
+done <<'END'
+nothing 0 0
+strict 0 1
+filter 1 0
+syscall 1 0
+tsc 1 1
+root 1 0
+user 1 0
+files 1 0
+size 1 0
+space 0 0
+END
 
 V='vpmc: '
 bad "no COMMAND" 125 "${V}COMMAND: there is none; name a program that was compiled with -finstrument-functions" vpmc graph

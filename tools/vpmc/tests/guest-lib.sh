@@ -92,3 +92,13 @@ end() {
 	[ $_left -gt 0 ] || kill -9 "$1"
 	wait "$1"
 }
+
+# signalled SIGNAL COMMAND...: sends it to $pid when COMMAND succeeds; returns the status
+signalled() {
+	_signal=$1
+	shift
+	await "$@"
+	# shellcheck disable=SC2154 # of the caller
+	kill "-$_signal" "$pid"
+	end "$pid"
+}

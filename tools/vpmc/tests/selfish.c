@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * usage: selfish control|unlink|thread|child|add
+ *	  selfish exec COMMAND...
  *
  * A program that counts itself, under a command that counts it.
  *
@@ -11,6 +12,8 @@
  *		programmed counters of its own
  * child	a child does what "control" does
  * add		adds a counter of branches to what counts it, and prints them at the end
+ *
+ * exec		programs counters, keeps them, and executes COMMAND
  *
  * Then the first thread executes a million turns. No library: it is called with
  * -static.
@@ -123,6 +126,10 @@ int main(int argc, char **argv)
 	} else if (!strcmp(what, "add")) {
 		add_and_turn(fd);
 		return 0;
+	} else if (!strcmp(what, "exec") && argc > 2) {
+		take_over(fd);
+		execvp(argv[2], argv + 2);
+		err(1, "%s", argv[2]);
 	} else if (!strcmp(what, "unlink")) {
 		tell_and(let_go, fd);
 	} else {

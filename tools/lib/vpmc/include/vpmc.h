@@ -127,12 +127,14 @@ struct vpmc_error {
 #define VPMC_EVENT_PORTABLE	(1U << 2)  /* one of the seven portable names */
 #define VPMC_EVENT_RAW		(1U << 3)  /* written as a number */
 #define VPMC_EVENT_PRESERVE	(1U << 4)  /* go on from the sum of this element */
+#define VPMC_EVENT_USUAL_MODES	(1U << 5)  /* no modes are written: user mode alone */
 
 /**
  * struct vpmc_event - One event of a list
  * @text:	As written in the list, without surrounding blanks.
- * @name:	The same without a counter and '?'. For one of libpfm4's names, the
- *		table comes first, and all unit masks and attributes follow.
+ * @name:	The same without a counter and '?', and with its modes: ":u" if none
+ *		are written. For one of libpfm4's names, the table comes first, and
+ *		all unit masks and attributes follow.
  * @select:	The event select for struct vpmc_counter.evtsel.
  * @index:	RDPMC index of the counter that the list asks for, or VPMC_ANY.
  * @flags:	VPMC_EVENT_* bits. PRESERVE may be set by the caller.

@@ -79,6 +79,19 @@ static uint64_t modes_of(const char *text)
 	return modes;
 }
 
+/* Without modes, an event counts in user mode, and its name says so. */
+static int usual_modes(struct element *e)
+{
+	char *name;
+
+	if (asprintf(&name, "%s:u", e->event->name) < 0)
+		return -ENOMEM;
+	free((char *)e->event->name);
+	e->event->name = name;
+	e->event->flags |= VPMC_EVENT_USUAL_MODES;
+	return 0;
+}
+
 /*
  * Parses what follows a portable name or a number: nothing, or ':' and modes.
  */
@@ -86,7 +99,7 @@ static int take_modes(struct element *e, const char *rest, uint64_t *modes)
 {
 	*modes = SELECT_USR;
 	if (!*rest)
-		return 0;
+		return usual_modes(e);
 	*modes = modes_of(rest + 1);
 	if (*modes)
 		return 0;
@@ -151,13 +164,17 @@ static int whole_select(struct element *e)
 	if (!number_of(e->body + 2, &value, &rest))
 		return wrong(e, VPMC_WHY_SYNTAX, e->body,
 			     "after 0x come up to 16 hexadecimal digits");
-	reason = take_modes(e, rest, &modes);
-	if (reason)
-		return reason;
-	if (*rest && value & SELECT_MODES)
-		return wrong(e, VPMC_WHY_SYNTAX, rest,
-			     "the event select has its modes in bits 16 and 17 already");
-	e->event->select = value & SELECT_MODES ? value : value | modes;
+	if (value & SELECT_MODES) {
+		if (*rest)
+			return wrong(e, VPMC_WHY_SYNTAX, rest,
+				     "the event select has its modes in bits 16 and 17 already");
+		modes = 0;
+	} else {
+		reason = take_modes(e, rest, &modes);
+		if (reason)
+			return reason;
+	}
+	e->event->select = value | modes;
 	e->event->flags |= VPMC_EVENT_RAW;
 	return 0;
 }
@@ -183,6 +200,18 @@ static char *with_both_modes(const char *body)
 	return copy;
 }
 
+/* Returns true if an attribute of libpfm4's, ":u" or "u=1" and the like, names modes. */
+static bool has_modes(const char *body)
+{
+	for (body = strchr(body, ':'); body; body = strchr(body, ':')) {
+		size_t letters = strspn(++body, "uUkK");
+
+		if (letters && (!body[letters] || strchr(":=", body[letters])))
+			return true;
+	}
+	return false;
+}
+
 static int table_event(struct element *e)
 {
 	char *name = with_both_modes(e->body), *full, why[80];
@@ -203,6 +232,8 @@ static int table_event(struct element *e)
 		return wrong(e, reason, NULL, NULL);
 	free((char *)e->event->name);
 	e->event->name = full;
+	if (!has_modes(e->body))
+		e->event->flags |= VPMC_EVENT_USUAL_MODES;
 	attribute = vpmc_refused_attribute(select, e->kind);
 	if (attribute) {
 		snprintf(why, sizeof(why),

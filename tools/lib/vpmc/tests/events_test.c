@@ -113,6 +113,8 @@ TEST(texts_and_counters)
 	EXPECT_EQ(2, events[0].index);
 	EXPECT_EQ(0, events[0].position);
 	EXPECT_STREQ("cycles@fixed1", events[1].text);
+	EXPECT_STREQ("cycles:u", events[1].name);
+	EXPECT_EQ(VPMC_EVENT_USUAL_MODES | VPMC_EVENT_PORTABLE, events[1].flags);
 	EXPECT_EQ(VPMC_RDPMC_FIXED + 1, events[1].index);
 	EXPECT_EQ(19, events[1].position);
 	EXPECT_EQ(1, events[2].index);
@@ -120,6 +122,40 @@ TEST(texts_and_counters)
 	EXPECT_EQ(-1, events[2].element);
 	vpmc_free_events(events);
 	vpmc_free_events(NULL);
+}
+
+/* The name always has the modes. A flag tells that none were written. */
+TEST(modes_in_names)
+{
+	static const struct {
+		const char *text, *name;
+		bool usual;
+	} cases[] = {
+		{ "instructions", "instructions:u", true },
+		{ "branches:k@2?", "branches:k", false },
+		{ "cycles:ku", "cycles:ku", false },
+		{ "r4c0", "r4c0:u", true },
+		{ "r4c0:uk", "r4c0:uk", false },
+		{ "0xc0", "0xc0:u", true },
+		{ "0x3c:k", "0x3c:k", false },
+		{ "0x4100c0", "0x4100c0", false },
+		{ "INST_RETIRED:ANY_P:c=1", NULL, true },
+		{ "INST_RETIRED:ANY_P:u:c=1", NULL, false },
+		{ "inst_retired:any_p:K", NULL, false },
+		{ "INST_RETIRED:ANY_P:u=1", NULL, false },
+		{ "BR_INST_RETIRED:CONDITIONAL", NULL, true },
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		ASSERT_EQ(0, parse("skl", cases[i].text))
+			TH_LOG("%s", cases[i].text);
+		if (cases[i].name)
+			EXPECT_STREQ(cases[i].name, events[0].name);
+		EXPECT_EQ(cases[i].usual, !!(events[0].flags & VPMC_EVENT_USUAL_MODES))
+			TH_LOG("%s", cases[i].text);
+		vpmc_free_events(events);
+	}
 }
 
 /*
