@@ -138,7 +138,8 @@ static const char *text_of(const struct part *part, const char *key)
 	struct json_object *value;
 
 	return json_object_object_get_ex(part->object, key, &value) ?
-	       json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN) : "";
+	       json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN |
+					      JSON_C_TO_STRING_NOSLASHESCAPE) : "";
 }
 
 /* Returns the names of the events, which must be equal in all ranks. */

@@ -10,6 +10,7 @@ import stat
 import struct
 import subprocess
 
+UTF8 = "/usr/lib/locale/C.utf8/LC_CTYPE"
 BUSYBOX = os.environ.get("VPMC_BUSYBOX") or "/bin/busybox"
 DEFAULT_LIBRARIES = ("/lib", "/usr/lib", "/lib64", "/usr/lib64", "/lib32", "/usr/lib32")
 
@@ -120,6 +121,9 @@ class Guest:
         loaded = os.path.join(os.path.dirname(directory), "lib", "vpmc")
         for name in sorted(os.listdir(loaded)) if os.path.isdir(loaded) else ():
             self.program("lib/vpmc/" + name, os.path.join(loaded, name))
+        # for LC_ALL=C.UTF-8
+        if os.path.isfile(UTF8):
+            self.archive.copy(UTF8, UTF8)
 
     def add(self, top):
         """Adds a directory or file of the host to /add."""

@@ -157,6 +157,12 @@ kill $target
 # shellcheck disable=SC2016,SC3045
 equal "COMMAND has the limit that it had" 8 "$(ulimit -Sn 8; vpmc stat -o /dev/null -e instructions -- sh -c 'ulimit -Sn')"
 
+# text in a UTF-8 locale is shown as text, elsewhere without what a terminal may not know
+cp "$(command -v known)" "$(printf 'gr\303\274n')"
+vpmc record -e instructions -c 10000 -o green.record -- "$(printf './gr\303\274n')"
+equal "a name in a UTF-8 locale" yes "$(LC_ALL=C.UTF-8 vpmc report green.record 2>/dev/null | grep -q "$(printf ' gr\303\274n')" && echo yes)"
+equal "a name in the C locale" yes "$(LC_ALL=C vpmc report green.record 2>/dev/null | grep -q ' gr\\xc3\\xbcn' && echo yes)"
+
 # JSON is UTF-8 whatever COMMAND is called
 vpmc stat -j -o /out/odd.json -e instructions -- true "$(printf '\377\376 gr\303\274n \303')"
 vpmc record -e instructions -o odd.record -- true "$(printf '\377')"
