@@ -146,12 +146,13 @@ static void wrong_letters(const struct argp_state *state, const char *word)
 
 error_t options_default(int key, struct argp_state *state)
 {
-	const char *word = state->argv[state->next - 1];
+	const char *word;
 
 	if (key == ARGP_KEY_INIT)
 		state->child_inputs[0] = NULL;
 	if (key != ARGP_KEY_ERROR)
 		return ARGP_ERR_UNKNOWN;
+	word = state->argv[state->next - 1];
 	/*
 	 * In a word of several option letters, getopt() still points at that
 	 * word.
