@@ -18,6 +18,7 @@
 struct names {
 	Dwfl *dwfl;
 	char *text;		/* text of the maps, or path of the file */
+	struct identity identity;	/* of the file */
 	Dwfl_Module *file;	/* module of names_open_file(), else NULL */
 	struct names *next;
 };
@@ -235,13 +236,10 @@ bool names_find(struct names *names, uint64_t address, struct name *name)
 }
 
 /* Returns NULL if the file has no names. */
-static Dwfl_Module *report_file(Dwfl *dwfl, const char *path)
+static Dwfl_Module *report_file(Dwfl *dwfl, const char *path, int fd)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	Dwfl_Module *module = NULL;
+	Dwfl_Module *module;
 
-	if (fd < 0)
-		return NULL;
 	dwfl_report_begin(dwfl);
 	module = dwfl_report_elf(dwfl, path, path, fd, 0, false);
 	dwfl_report_end(dwfl, NULL, NULL);
@@ -251,7 +249,8 @@ static Dwfl_Module *report_file(Dwfl *dwfl, const char *path)
 	return module;
 }
 
-struct names *names_open_file(const char *path)
+struct names *names_open_file(const char *path, const struct identity *identity,
+			      unsigned int pid)
 {
 	static char *debug_path;
 	static const Dwfl_Callbacks callbacks = {
@@ -261,18 +260,29 @@ struct names *names_open_file(const char *path)
 		.debuginfo_path = &debug_path,
 	};
 	struct names *names;
+	int fd;
 
 	for (names = all; names; names = names->next)
-		if (!strcmp(names->text, path))
-			return names->file ? names : NULL;
-	names = get_memory(NULL, 1, sizeof(*names));
-	*names = (struct names){ .dwfl = dwfl_begin(&callbacks),
-				 .text = get_text("%s", path), .next = all };
+		if (!strcmp(names->text, path) &&
+		    !memcmp(&names->identity, identity, sizeof(*identity)))
+			break;
+	if (!names) {
+		names = get_memory(NULL, 1, sizeof(*names));
+		*names = (struct names){ .text = get_text("%s", path),
+					 .identity = *identity, .next = all };
+		all = names;
+	}
+	if (names->dwfl)
+		return names;
+	/* Another process may see it. */
+	fd = identity_open(path, identity, pid);
+	if (fd < 0)
+		return NULL;
+	names->dwfl = dwfl_begin(&callbacks);
 	if (!names->dwfl)
 		fail(STATUS_OURS, "memory: there is none for names; end other programs");
-	names->file = report_file(names->dwfl, path);
-	all = names;
-	return names->file ? names : NULL;
+	names->file = report_file(names->dwfl, path, fd);
+	return names;
 }
 
 /*
@@ -308,7 +318,7 @@ bool names_find_offset(struct names *names, uint64_t offset, struct name *name)
 	GElf_Sym sym;
 
 	*name = (struct name){};
-	if (!find_address(names->file, offset, &address))
+	if (!names->file || !find_address(names->file, offset, &address))
 		return false;
 	symbol = dwfl_module_addrinfo(names->file, address, &inside, &sym, NULL,
 				      NULL, NULL);

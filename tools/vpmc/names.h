@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "identity.h"
+
 /* names of a program's mappings, or of one file */
 struct names;
 
@@ -20,6 +22,7 @@ struct name {
 	char *file;	/* source file, or NULL */
 	int line;
 	bool nameless;
+	bool changed;	/* the file is not the one that was mapped */
 };
 
 /*
@@ -29,15 +32,16 @@ struct name {
 struct names *names_open(const char *maps);
 
 /*
- * Opens the names of one file. Returns NULL if the file has no names. Each path
- * is read once.
+ * Opens the names of the file that was mapped from @path. Returns NULL if that file is
+ * not there any more. Each one is read once. @pid is a process that has mapped it, or 0.
  */
-struct names *names_open_file(const char *path);
+struct names *names_open_file(const char *path, const struct identity *identity,
+			      unsigned int pid);
 
 /*
  * Finds the function at @offset of a file from names_open_file(). @offset may
  * be anywhere in the function. Returns false if @offset is not loaded into
- * memory.
+ * memory, or the file has no names.
  */
 bool names_find_offset(struct names *names, uint64_t offset, struct name *name);
 
