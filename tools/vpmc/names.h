@@ -12,7 +12,7 @@
 
 #include "identity.h"
 
-/* names of a program's mappings, or of one file */
+/* names of one file */
 struct names;
 
 /* A function. The caller owns the strings. */
@@ -24,12 +24,6 @@ struct name {
 	bool nameless;
 	bool changed;	/* the file is not the one that was mapped */
 };
-
-/*
- * Opens the names of the files in @maps, which is like /proc/PID/maps. Returns
- * NULL if @maps cannot be read. Equal maps are read once.
- */
-struct names *names_open(const char *maps);
 
 /*
  * Opens the names of the file that was mapped from @path. Returns NULL if that file is
@@ -46,9 +40,9 @@ struct names *names_open_file(const char *path, const struct identity *identity,
 bool names_find_offset(struct names *names, uint64_t offset, struct name *name);
 
 /*
- * Finds the function that begins at @address. Returns false if nothing is
- * mapped there.
+ * Finds the function that begins at @offset, like names_find_offset(). The name is
+ * FILE+OFFSET if none begins there.
  */
-bool names_find(struct names *names, uint64_t address, struct name *name);
+bool names_find_start(struct names *names, uint64_t offset, struct name *name);
 
 #endif /* NAMES_H */
