@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Reads the files of the preloaded library. Each thread has a file named
- * PID.IMAGE.TID.N. The files PID.IMAGE.maps.N say what was mapped.
+ * PID.IMAGE.TID.N. The files PID.IMAGE.maps.N list what was mapped.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -17,6 +17,7 @@
 #include <vpmc.h>
 
 #include "fail.h"
+#include "graph-maps.h"
 #include "graph.h"
 #include "graph/record.h"
 #include "names.h"
@@ -29,17 +30,18 @@ struct source {
 	size_t size;
 };
 
-/* names of the functions of one program */
+/* what was mapped in one program, by number of the list */
 struct image {
 	unsigned int pid, image;
-	struct names *names[RECORD_MAPS];
+	struct maps maps[RECORD_MAPS];
 	unsigned int nr;
 };
 
-/* address in a program, and the function that is there */
+/* place in a file, or an address if it is not known what is there, and its function */
 struct place {
 	struct names *names;
-	uint64_t address;
+	char *path;		/* of a file that is not there any more, or "" */
+	uint64_t offset;
 	unsigned int function;
 };
 
@@ -74,7 +76,9 @@ static int compare_places(const void *a, const void *b)
 
 	if (x->names != y->names)
 		return (uintptr_t)x->names < (uintptr_t)y->names ? -1 : 1;
-	return x->address < y->address ? -1 : x->address > y->address;
+	if (strcmp(x->path, y->path))
+		return strcmp(x->path, y->path);
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
 static int compare_sources(const void *a, const void *b)
@@ -161,16 +165,20 @@ static void open_image(struct loader *loader, const struct source *source)
 
 	if (image->nr && image->pid == source->pid && image->image == source->image)
 		return;
-	*image = (struct image){ .pid = source->pid, .image = source->image };
+	while (image->nr)
+		maps_free(&image->maps[--image->nr]);
+	image->pid = source->pid;
+	image->image = source->image;
 	while (image->nr < RECORD_MAPS) {
+		struct maps *maps = &image->maps[image->nr];
 		char *name = get_text("%s/%u.%u.maps.%u", loader->directory,
 				      source->pid, source->image, image->nr);
-		struct names *names = names_open(name);
 
+		maps_read(maps, name);
 		free(name);
-		if (!names)
+		if (!maps->nr)
 			break;
-		image->names[image->nr++] = names;
+		image->nr++;
 	}
 }
 
@@ -184,7 +192,7 @@ static unsigned int new_function(struct graph *graph, const struct name *name)
 	*function = (struct function){
 		.name = name->function, .module = name->module,
 		.file = name->file, .line = name->line,
-		.nameless = name->nameless,
+		.nameless = name->nameless, .changed = name->changed,
 		.exclusive = graph_values(graph), .inclusive = graph_values(graph),
 	};
 	return graph->nr_functions++;
@@ -204,29 +212,50 @@ static unsigned int function_by_name(struct loader *loader, const struct name *n
 	return key->function;
 }
 
-/*
- * Finds the function in the latest maps file of the program that covers
- * @address.
- */
-static unsigned int find_function(struct loader *loader, uint64_t address)
+/* Names what has no name: a place in a file that is not there any more, or an address. */
+static struct name nameless(const struct place *place)
 {
-	struct image *image = &loader->image;
-	struct place *new = get_memory(NULL, 1, sizeof(*new)), *place;
-	struct name name = {};
-	unsigned int i = image->nr;
+	const char *base = strrchr(place->path, '/');
 
-	*new = (struct place){ image->nr ? image->names[image->nr - 1] : NULL,
-			       address, 0 };
+	if (!base)
+		return (struct name){
+			.nameless = true, .module = get_text("?"),
+			.function = get_text("%#llx", (unsigned long long)place->offset),
+		};
+	return (struct name){
+		.changed = true, .module = get_text("%s", base + 1),
+		.function = get_text("[%s, has changed]", base + 1),
+	};
+}
+
+/* Finds the function of a node in the list that was made for it. */
+static unsigned int find_function(struct loader *loader, const struct record_node *node)
+{
+	const struct image *image = &loader->image;
+	unsigned int list = RECORD_LIST(node->maps);
+	struct place *new = get_memory(NULL, 1, sizeof(*new)), *place;
+	const struct mapped *mapped = list < image->nr ?
+		maps_find(&image->maps[list], node->function) : NULL;
+	struct name name;
+
+	*new = (struct place){ .path = get_text("%s", ""), .offset = node->function };
+	if (mapped && *mapped->path == '/') {
+		new->names = names_open_file(mapped->path, &mapped->identity, image->pid);
+		new->offset -= mapped->begin - mapped->offset;
+		if (!new->names) {
+			free(new->path);
+			new->path = get_text("%s", mapped->path);
+			new->offset = 0;
+		}
+	}
 	place = search(new, &loader->places, compare_places);
 	if (place != new) {
+		free(new->path);
 		free(new);
 		return place->function;
 	}
-	while (i && !names_find(image->names[i - 1], address, &name))
-		i--;
-	if (!i)
-		name = (struct name){ .nameless = true, .module = get_text("?"),
-				      .function = get_text("%#llx", (unsigned long long)address) };
+	if (!place->names || !names_find_start(place->names, place->offset, &name))
+		name = nameless(place);
 	place->function = function_by_name(loader, &name);
 	return place->function;
 }
@@ -281,7 +310,7 @@ static void load_tree(struct loader *loader, const struct source *source,
 			break;
 		if (i)
 			tree_add(graph, tree, node->parent,
-				 find_function(loader, node->function));
+				 find_function(loader, node));
 		tree->node[i].calls = node->calls;
 		take_values(loader, head, node->value, tree->node[i].exclusive);
 	}

@@ -118,24 +118,33 @@ static void no_calls(const struct graph *graph)
 
 static void note_losses(const struct graph *graph)
 {
-	unsigned long long no_room = 0, missed = 0;
-	unsigned int i, nameless = 0;
+	unsigned long long no_room = 0, missed = 0, strays = 0;
+	unsigned int i, nameless = 0, changed = 0;
 	const char *module = NULL;
 
 	for (i = 0; i < graph->nr_trees; i++) {
 		no_room += graph->tree[i].no_room;
 		missed += graph->tree[i].missed;
+		strays += graph->tree[i].strays;
 	}
-	for (i = 0; i < graph->nr_functions; i++)
+	for (i = 0; i < graph->nr_functions; i++) {
+		changed += graph->function[i].changed;
 		if (graph->function[i].nameless) {
 			nameless++;
 			module = graph->function[i].module;
 		}
+	}
 	if (no_room)
 		note("%llu calls: are with their callers, as there was no room for them; free space in TMPDIR, or instrument fewer functions (-finstrument-functions-exclude-file-list); after seccomp no function gets room",
 		     no_room);
 	if (missed)
 		note("%llu calls: came during another one, in a signal handler, and are missing; block that signal", missed);
+	if (strays)
+		note("%llu ends of functions: had no beginning, as in coroutines and where a program changes its stack; callers may be wrong, sums are right; build such functions with no_instrument_function",
+		     strays);
+	if (changed)
+		note("%u files: were replaced while the program ran, so their functions have no names; let them be as they are meanwhile",
+		     changed);
 	if (nameless)
 		note("%u functions: have no name, as in %s, and have an address instead; do not strip it, or install its debug symbols",
 		     nameless, module);

@@ -24,6 +24,7 @@ struct function {
 	char *file;		/* source file, or NULL */
 	int line;
 	bool nameless;
+	bool changed;		/* its file is not the one that was mapped */
 	uint64_t calls;
 	uint64_t *exclusive;	/* without the functions that it calls */
 	uint64_t *inclusive;	/* with the functions that it calls; recursion counts once */

@@ -16,76 +16,15 @@
 #include "names.h"
 
 struct names {
-	Dwfl *dwfl;
-	char *text;		/* text of the maps, or path of the file */
-	Dwfl_Module *file;	/* module of names_open_file(), else NULL */
+	char *path;
+	struct identity identity;
+	Dwfl *dwfl;		/* NULL if the file is not there any more */
+	Dwfl_Module *file;	/* NULL if it has no names */
+	struct symbols *symbols;	/* of names_find_start(), or NULL */
 	struct names *next;
 };
 
 static struct names *all;
-
-/*
- * Returns the lines of mapped files. Shared writable mappings are left out:
- * they are the threads' own files and differ between processes. So do heap and
- * stacks.
- */
-static char *read_maps(const char *name)
-{
-	FILE *file = fopen(name, "re"), *memory;
-	char *text = NULL, *line = NULL;
-	size_t size = 0, length = 0;
-
-	if (!file)
-		return NULL;
-	memory = open_memstream(&text, &length);
-	if (!memory)
-		fail(STATUS_OURS, "memory: there is none for names; end other programs");
-	while (getline(&line, &size, file) > 0)
-		if (strchr(line, '/') && !strstr(line, " rw-s "))
-			fputs(line, memory);
-	fclose(memory);
-	fclose(file);
-	free(line);
-	return text;
-}
-
-static Dwfl *report(char *text)
-{
-	static char *debug_path;
-	static const Dwfl_Callbacks callbacks = {
-		.find_elf = dwfl_linux_proc_find_elf,
-		.find_debuginfo = dwfl_standard_find_debuginfo,
-		.debuginfo_path = &debug_path,
-	};
-	FILE *file = fmemopen(text, strlen(text), "r");
-	Dwfl *dwfl = dwfl_begin(&callbacks);
-
-	if (!file || !dwfl)
-		fail(STATUS_OURS, "memory: there is none for names; end other programs");
-	dwfl_report_begin(dwfl);
-	dwfl_linux_proc_maps_report(dwfl, file);
-	dwfl_report_end(dwfl, NULL, NULL);
-	fclose(file);
-	return dwfl;
-}
-
-struct names *names_open(const char *maps)
-{
-	char *text = read_maps(maps);
-	struct names *names;
-
-	if (!text || !*text)
-		return NULL;
-	for (names = all; names; names = names->next)
-		if (!strcmp(names->text, text)) {
-			free(text);
-			return names;
-		}
-	names = get_memory(NULL, 1, sizeof(*names));
-	*names = (struct names){ .dwfl = report(text), .text = text, .next = all };
-	all = names;
-	return names;
-}
 
 /* Demangles a C++ name, if libstdc++ is installed. */
 static char *plain(const char *symbol)
@@ -199,49 +138,11 @@ static const char *find_symbol(const struct symbols *symbols, GElf_Addr address)
 	       symbols->symbol[low].name : NULL;
 }
 
-bool names_find(struct names *names, uint64_t address, struct name *name)
-{
-	Dwfl_Module *module = dwfl_addrmodule(names->dwfl, address);
-	const char *file = NULL, *base, *symbol;
-	Dwarf_Addr start;
-	void **symbols;
-
-	*name = (struct name){};
-	if (!module)
-		return false;
-	base = dwfl_module_info(module, &symbols, &start, NULL, NULL, NULL, &file, NULL);
-	if (!*symbols) {
-		*symbols = read_symbols(module);
-		/*
-		 * libdw knows the file's name only after it has read the
-		 * symbols.
-		 */
-		base = dwfl_module_info(module, NULL, &start, NULL, NULL, NULL, &file, NULL);
-	}
-	if (file)
-		base = file;
-	base = strrchr(base, '/') ? strrchr(base, '/') + 1 : base;
-	symbol = find_symbol(*symbols, address);
-	name->module = get_text("%s", base);
-	/* A stripped file has no symbol at this address. */
-	name->nameless = !symbol;
-	if (name->nameless)
-		name->function = get_text("%s+%#llx", base,
-					  (unsigned long long)(address - start));
-	else
-		name->function = plain(symbol);
-	find_source(module, address, name);
-	return true;
-}
-
 /* Returns NULL if the file has no names. */
-static Dwfl_Module *report_file(Dwfl *dwfl, const char *path)
+static Dwfl_Module *report_file(Dwfl *dwfl, const char *path, int fd)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	Dwfl_Module *module = NULL;
+	Dwfl_Module *module;
 
-	if (fd < 0)
-		return NULL;
 	dwfl_report_begin(dwfl);
 	module = dwfl_report_elf(dwfl, path, path, fd, 0, false);
 	dwfl_report_end(dwfl, NULL, NULL);
@@ -251,7 +152,8 @@ static Dwfl_Module *report_file(Dwfl *dwfl, const char *path)
 	return module;
 }
 
-struct names *names_open_file(const char *path)
+struct names *names_open_file(const char *path, const struct identity *identity,
+			      unsigned int pid)
 {
 	static char *debug_path;
 	static const Dwfl_Callbacks callbacks = {
@@ -261,18 +163,29 @@ struct names *names_open_file(const char *path)
 		.debuginfo_path = &debug_path,
 	};
 	struct names *names;
+	int fd;
 
 	for (names = all; names; names = names->next)
-		if (!strcmp(names->text, path))
-			return names->file ? names : NULL;
-	names = get_memory(NULL, 1, sizeof(*names));
-	*names = (struct names){ .dwfl = dwfl_begin(&callbacks),
-				 .text = get_text("%s", path), .next = all };
+		if (!strcmp(names->path, path) &&
+		    !memcmp(&names->identity, identity, sizeof(*identity)))
+			break;
+	if (!names) {
+		names = get_memory(NULL, 1, sizeof(*names));
+		*names = (struct names){ .path = get_text("%s", path),
+					 .identity = *identity, .next = all };
+		all = names;
+	}
+	if (names->dwfl)
+		return names;
+	/* Another process may see it. */
+	fd = identity_open(path, identity, pid);
+	if (fd < 0)
+		return NULL;
+	names->dwfl = dwfl_begin(&callbacks);
 	if (!names->dwfl)
 		fail(STATUS_OURS, "memory: there is none for names; end other programs");
-	names->file = report_file(names->dwfl, path);
-	all = names;
-	return names->file ? names : NULL;
+	names->file = report_file(names->dwfl, path, fd);
+	return names;
 }
 
 /*
@@ -302,20 +215,43 @@ static bool find_address(Dwfl_Module *module, uint64_t offset, uint64_t *address
 
 bool names_find_offset(struct names *names, uint64_t offset, struct name *name)
 {
-	const char *base = strrchr(names->text, '/'), *symbol;
+	const char *base = strrchr(names->path, '/'), *symbol;
 	GElf_Off inside = 0;
 	uint64_t address;
 	GElf_Sym sym;
 
 	*name = (struct name){};
-	if (!find_address(names->file, offset, &address))
+	if (!names->file || !find_address(names->file, offset, &address))
 		return false;
 	symbol = dwfl_module_addrinfo(names->file, address, &inside, &sym, NULL,
 				      NULL, NULL);
-	name->module = get_text("%s", base ? base + 1 : names->text);
+	name->module = get_text("%s", base ? base + 1 : names->path);
 	name->nameless = !symbol || (sym.st_size && inside >= sym.st_size);
 	name->function = name->nameless ? get_text("[%s]", name->module) :
 					  plain(symbol);
+	find_source(names->file, address, name);
+	return true;
+}
+
+bool names_find_start(struct names *names, uint64_t offset, struct name *name)
+{
+	const char *base = strrchr(names->path, '/'), *symbol;
+	uint64_t address;
+	Dwarf_Addr start;
+
+	*name = (struct name){};
+	if (!names->file || !find_address(names->file, offset, &address))
+		return false;
+	if (!names->symbols)
+		names->symbols = read_symbols(names->file);
+	dwfl_module_info(names->file, NULL, &start, NULL, NULL, NULL, NULL, NULL);
+	symbol = find_symbol(names->symbols, address);
+	name->module = get_text("%s", base ? base + 1 : names->path);
+	/* A stripped file has no symbol at this address. */
+	name->nameless = !symbol;
+	name->function = symbol ? plain(symbol) :
+			 get_text("%s+%#llx", name->module,
+				  (unsigned long long)(address - start));
 	find_source(names->file, address, name);
 	return true;
 }

@@ -10,7 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* names of a program's mappings, or of one file */
+#include "identity.h"
+
+/* names of one file */
 struct names;
 
 /* A function. The caller owns the strings. */
@@ -20,31 +22,27 @@ struct name {
 	char *file;	/* source file, or NULL */
 	int line;
 	bool nameless;
+	bool changed;	/* the file is not the one that was mapped */
 };
 
 /*
- * Opens the names of the files in @maps, which is like /proc/PID/maps. Returns
- * NULL if @maps cannot be read. Equal maps are read once.
+ * Opens the names of the file that was mapped from @path. Returns NULL if that file is
+ * not there any more. Each one is read once. @pid is a process that has mapped it, or 0.
  */
-struct names *names_open(const char *maps);
-
-/*
- * Opens the names of one file. Returns NULL if the file has no names. Each path
- * is read once.
- */
-struct names *names_open_file(const char *path);
+struct names *names_open_file(const char *path, const struct identity *identity,
+			      unsigned int pid);
 
 /*
  * Finds the function at @offset of a file from names_open_file(). @offset may
  * be anywhere in the function. Returns false if @offset is not loaded into
- * memory.
+ * memory, or the file has no names.
  */
 bool names_find_offset(struct names *names, uint64_t offset, struct name *name);
 
 /*
- * Finds the function that begins at @address. Returns false if nothing is
- * mapped there.
+ * Finds the function that begins at @offset, like names_find_offset(). The name is
+ * FILE+OFFSET if none begins there.
  */
-bool names_find(struct names *names, uint64_t address, struct name *name);
+bool names_find_start(struct names *names, uint64_t offset, struct name *name);
 
 #endif /* NAMES_H */

@@ -14,7 +14,7 @@
 #include "departures.h"
 
 #define RECORD_FILE_MAGIC	"vpmcrec\n"
-#define RECORD_FILE_VERSION	2
+#define RECORD_FILE_VERSION	3
 
 struct record_file {
 	char magic[8];

@@ -12,6 +12,7 @@
 
 #include "commands.h"
 #include "fail.h"
+#include "identity.h"
 #include "merge.h"
 #include "options.h"
 #include "output.h"
@@ -19,11 +20,12 @@
 #include "page.h"
 #include "samples.h"
 
-enum { OPTION_HTML = 0x100, OPTION_FOLDED };
+enum { OPTION_HTML = 0x100, OPTION_FOLDED, OPTION_SYMFS };
 
 struct report_options {
 	const char *file;
 	const char *output;
+	const char *symfs;
 	bool json, html, folded;
 };
 
@@ -41,6 +43,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_FOLDED:
 		options->folded = true;
 		return 0;
+	case OPTION_SYMFS:
+		options->symfs = arg;
+		return 0;
 	case 'o':
 		options->output = arg;
 		return 0;
@@ -55,6 +60,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
+/* Only samples get their names here. */
+static void refuse_symfs(const struct report_options *options)
+{
+	if (options->symfs)
+		fail(STATUS_OURS, "--symfs: is for what vpmc record has written; leave it out");
+}
+
 static void report_ranks(const struct report_options *options)
 {
 	struct merge merge;
@@ -64,6 +76,7 @@ static void report_ranks(const struct report_options *options)
 		fail(STATUS_OURS, "--folded: is for what vpmc record has written; leave it out for a directory of ranks");
 	if (options->html)
 		fail(STATUS_OURS, "--html: is for what vpmc graph has written; leave it out for a directory of ranks");
+	refuse_symfs(options);
 	merge_read(&merge, options->file);
 	file = output_open(options->output, 0);
 	if (options->json)
@@ -82,6 +95,7 @@ static void report_graph(const struct report_options *options)
 		fail(STATUS_OURS, "-j: %s is JSON itself; leave out -j", options->file);
 	if (options->folded)
 		fail(STATUS_OURS, "--folded: is for samples; vpmc graph has written BASE.folded");
+	refuse_symfs(options);
 	page = page_read(options->file);
 	file = output_open(options->output, 0);
 	if (options->html)
@@ -98,6 +112,7 @@ static void report_samples(const struct report_options *options)
 
 	if (options->json + options->html + options->folded > 1)
 		fail(STATUS_OURS, "-j, --html and --folded: one format is possible at a time; leave out the others");
+	identity_symfs(options->symfs);
 	samples_read(&samples, options->file);
 	file = output_open(options->output, 0);
 	if (options->json) {
@@ -119,6 +134,7 @@ int report_main(int argc, char **argv)
 		{ "json", 'j', NULL, 0, "Of ranks and samples: one JSON object", 0 },
 		{ "html", OPTION_HTML, NULL, 0, "Of a graph or samples: a page with a table and a flame graph, in one file", 0 },
 		{ "folded", OPTION_FOLDED, NULL, 0, "Of samples: a line for each thread and function, as flame graphs are made of", 0 },
+		{ "symfs", OPTION_SYMFS, "DIR", 0, "Of samples: looks in DIR first for the files that were sampled", 0 },
 		{ "output", 'o', "FILE", 0, "The result goes to FILE (standard output)", 0 },
 		{}
 	};

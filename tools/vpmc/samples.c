@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "fail.h"
+#include "identity.h"
 #include "names.h"
 #include "samples.h"
 
@@ -22,13 +23,17 @@ struct records {
 	size_t nr_samples, room_samples;
 	const struct vpmc_sample_map **map;
 	size_t nr_maps, room_maps;
+	const struct vpmc_sample_map **gap;	/* those with samples before that are unsure */
+	size_t nr_gaps, room_gaps;
 	void *places, *functions, *lines;	/* trees of struct place and struct key */
-	unsigned int nameless;
+	unsigned int nameless, changed;
 };
 
 /* place in a file, with its function and line */
 struct place {
 	const char *path;
+	struct identity identity;
+	unsigned int pid;	/* a process that has mapped it */
 	uint64_t offset;
 	unsigned int function, line;
 };
@@ -48,6 +53,7 @@ static int compare_places(const void *a, const void *b)
 	const struct place *x = a, *y = b;
 	int order = strcmp(x->path, y->path);
 
+	order = order ? order : memcmp(&x->identity, &y->identity, sizeof(x->identity));
 	return order ? order : x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
@@ -70,17 +76,26 @@ static int compare_samples(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Sorts by process and program, and then by time. */
+/* Returns the order of process, thread and program. */
+static int compare_threads(const struct vpmc_sample_head *x,
+			   const struct vpmc_sample_head *y)
+{
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return x->execs < y->execs ? -1 : x->execs > y->execs;
+}
+
+/* Sorts by process, thread and program, and then by time. */
 static int compare_maps(const void *a, const void *b)
 {
 	const struct vpmc_sample_map *x = *(const struct vpmc_sample_map *const *)a;
 	const struct vpmc_sample_map *y = *(const struct vpmc_sample_map *const *)b;
 
-	if (x->head.pid != y->head.pid)
-		return x->head.pid < y->head.pid ? -1 : 1;
-	if (x->head.execs != y->head.execs)
-		return x->head.execs < y->head.execs ? -1 : 1;
-	return x->head.ns < y->head.ns ? -1 : x->head.ns > y->head.ns;
+	int order = compare_threads(&x->head, &y->head);
+
+	return order ? order : x->since < y->since ? -1 : x->since > y->since;
 }
 
 static void *search(const void *key, void **root,
@@ -111,44 +126,51 @@ static bool search_key(void **root, const char *first, const char *second, int l
 	return false;
 }
 
+/* Could the kernel not report what was mapped then? */
+static bool is_unsure(const struct records *records, const struct vpmc_sample *sample)
+{
+	size_t i;
+
+	for (i = 0; i < records->nr_gaps; i++) {
+		const struct vpmc_sample_map *map = records->gap[i];
+
+		if (map->head.pid == sample->head.pid && map->head.tid == sample->head.tid &&
+		    sample->head.ns >= map->unsure && sample->head.ns < map->since)
+			return true;
+	}
+	return false;
+}
+
 /*
- * Finds the mapping of a sample: the last one that its program reported before.
+ * Finds the mapping of a sample: the last one of its address that the kernel reported
+ * for its thread and program. Returns NULL if it is not known.
  */
 static const struct vpmc_sample_map *find_map(const struct records *records,
 					      const struct vpmc_sample *sample)
 {
-	const struct vpmc_sample_map *found = NULL;
-	size_t low = 0, high = records->nr_maps, i;
+	size_t low = 0, high = records->nr_maps;
 
+	if (is_unsure(records, sample))
+		return NULL;
 	while (low < high) {
-		const struct vpmc_sample_map *map;
 		size_t middle = (low + high) / 2;
+		const struct vpmc_sample_map *map = records->map[middle];
+		int order = compare_threads(&map->head, &sample->head);
 
-		map = records->map[middle];
-		if (map->head.pid < sample->head.pid ||
-		    (map->head.pid == sample->head.pid &&
-		     map->head.execs < sample->head.execs))
+		if (order < 0 || (!order && map->since <= sample->head.ns))
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (i = low; i < records->nr_maps; i++) {
-		const struct vpmc_sample_map *map = records->map[i];
+	while (low--) {
+		const struct vpmc_sample_map *map = records->map[low];
 
-		if (map->head.pid != sample->head.pid ||
-		    map->head.execs != sample->head.execs)
+		if (compare_threads(&map->head, &sample->head))
 			break;
-		if (sample->ip < map->start || sample->ip >= map->end)
-			continue;
-		/*
-		 * A mapping that was reported after the sample may differ from
-		 * that of the sample.
-		 */
-		if (found && map->head.ns > sample->head.ns)
-			break;
-		found = map;
+		if (sample->ip >= map->start && sample->ip < map->end)
+			return map->flags & VPMC_MAP_UNKNOWN ? NULL : map;
 	}
-	return found;
+	return NULL;
 }
 
 static unsigned int find_function(struct records *records, const struct name *name)
@@ -165,6 +187,7 @@ static unsigned int find_function(struct records *records, const struct name *na
 	};
 	samples->nr_functions++;
 	records->nameless += name->nameless;
+	records->changed += name->changed;
 	return number;
 }
 
@@ -186,34 +209,68 @@ static unsigned int find_line(struct records *records, const struct name *name,
 	return number;
 }
 
-static struct name name_of(const char *path, uint64_t offset)
+/* Returns the file's name without directories, which the caller owns. */
+static char *base_of(const char *path)
 {
-	struct names *names = *path == '/' ? names_open_file(path) : NULL;
-	struct name name = {};
 	const char *base = strrchr(path, '/');
 
-	if (names && names_find_offset(names, offset, &name))
-		return name;
-	base = base ? base + 1 : *path ? path : "[anonymous]";
-	return (struct name){
-		.nameless = *path == '/', .module = get_text("%s", base),
-		.function = get_text(*base == '[' ? "%s" : "[%s]", base),
-	};
+	return get_text("%s", base ? base + 1 : *path ? path : "[anonymous]");
 }
 
-static const struct place *find_place(struct records *records, const char *path,
-				      uint64_t offset)
+static struct name name_of(const struct place *place)
+{
+	struct names *names = NULL;
+	struct name name = {};
+	char *base;
+
+	if (*place->path == '/') {
+		names = names_open_file(place->path, &place->identity, place->pid);
+		if (names && names_find_offset(names, place->offset, &name))
+			return name;
+	}
+	base = base_of(place->path);
+	name.module = base;
+	if (*place->path == '/' && !names) {
+		name.changed = true;
+		name.function = get_text("[%s, has changed]", base);
+	} else {
+		name.nameless = *place->path == '/';
+		name.function = get_text(*base == '[' ? "%s" : "[%s]", base);
+	}
+	return name;
+}
+
+/* @map: NULL if it is not known. */
+static struct place place_of(const struct vpmc_sample_map *map, uint64_t ip)
+{
+	struct place place = { .path = map ? (const char *)map + map->path_offset : "[unknown]" };
+
+	if (*place.path != '/')
+		return place;
+	place.pid = map->head.pid;
+	place.offset = ip - map->start + map->offset;
+	place.identity = (struct identity){
+		.inode = map->inode, .mtime = map->mtime, .size = map->file_size,
+		.major = map->dev_major, .minor = map->dev_minor,
+		.build_id_size = map->build_id_size,
+	};
+	memcpy(place.identity.build_id, map->build_id, sizeof(map->build_id));
+	return place;
+}
+
+static const struct place *find_place(struct records *records,
+				      const struct vpmc_sample_map *map, uint64_t ip)
 {
 	struct place *new = get_memory(NULL, 1, sizeof(*new)), *place;
 	struct name name;
 
-	*new = (struct place){ .path = path, .offset = offset };
+	*new = place_of(map, ip);
 	place = search(new, &records->places, compare_places);
 	if (place != new) {
 		free(new);
 		return place;
 	}
-	name = name_of(path, offset);
+	name = name_of(place);
 	place->function = find_function(records, &name);
 	place->line = find_line(records, &name, place->function);
 	return place;
@@ -253,12 +310,9 @@ static void add(struct weight *weight, const struct vpmc_sample *sample)
 /* Adds a sample to the function and line of its address. Returns the function. */
 static unsigned int take_address(struct records *records, const struct vpmc_sample *sample)
 {
-	const struct vpmc_sample_map *map = find_map(records, sample);
 	struct samples *samples = records->samples;
-	const struct place *place = find_place(records,
-			map ? map->path : "[unknown]",
-			map && *map->path == '/' ?
-			sample->ip - map->start + map->offset : 0);
+	const struct place *place = find_place(records, find_map(records, sample),
+					       sample->ip);
 
 	add(&samples->weight, sample);
 	add(&samples->function[place->function].weight, sample);
@@ -347,12 +401,30 @@ static void *more(void *array, size_t nr, size_t *room, size_t size)
 	return get_memory(array, *room, size);
 }
 
+static bool take_map(struct records *records, const struct vpmc_sample_map *map)
+{
+	const char *end = (const char *)map + map->head.size;
+
+	if (map->head.size <= sizeof(*map) || end[-1] ||
+	    map->path_offset < sizeof(*map) || map->path_offset >= map->head.size ||
+	    map->build_id_size > sizeof(map->build_id))
+		return false;
+	records->map = more(records->map, records->nr_maps, &records->room_maps,
+			    sizeof(*records->map));
+	records->map[records->nr_maps++] = map;
+	if (!map->unsure)
+		return true;
+	records->gap = more(records->gap, records->nr_gaps, &records->room_gaps,
+			    sizeof(*records->gap));
+	records->gap[records->nr_gaps++] = map;
+	return true;
+}
+
 /* Takes one record. Returns false if its size does not match its type. */
 static bool take(struct records *records, const struct vpmc_sample_head *head)
 {
 	struct samples *samples = records->samples;
 	size_t sums = samples->nr_events * sizeof(uint64_t);
-	const char *end = (const char *)head + head->size;
 
 	switch (head->type) {
 	case VPMC_SAMPLE_PERIOD:
@@ -364,12 +436,7 @@ static bool take(struct records *records, const struct vpmc_sample_head *head)
 		records->sample[records->nr_samples++] = (const void *)head;
 		return true;
 	case VPMC_SAMPLE_MAP:
-		if (head->size <= sizeof(struct vpmc_sample_map) || end[-1])
-			return false;
-		records->map = more(records->map, records->nr_maps,
-				    &records->room_maps, sizeof(*records->map));
-		records->map[records->nr_maps++] = (const void *)head;
-		return true;
+		return take_map(records, (const void *)head);
 	case RECORD_LOST:
 		if (head->size != sizeof(struct record_lost))
 			return false;
@@ -518,9 +585,13 @@ void samples_read(struct samples *samples, const char *file)
 	if (samples->delayed.periods)
 		note("%llu periods: have no address, because they came faster than kernel.vpmc_overflow_rate permits; shares are of the others; use a longer period",
 		     (unsigned long long)samples->delayed.periods);
+	if (records.changed)
+		note("%u files: have changed since they were sampled, or are gone; name a directory with those that were sampled by --symfs",
+		     records.changed);
 	if (records.nameless)
 		note("%u files: have samples without a function's name, as in stripped programs; do not strip them, or install their debug symbols",
 		     records.nameless);
 	free(records.sample);
 	free(records.map);
+	free(records.gap);
 }

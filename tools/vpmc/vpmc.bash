@@ -51,7 +51,7 @@ _vpmc()
 		;;
 	report)
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W "-j -o --json --html --folded --output --help --usage --version" -- "$cur"))
+			COMPREPLY=($(compgen -W "-j -o --json --html --folded --symfs --output --help --usage --version" -- "$cur"))
 		else
 			_filedir
 		fi

@@ -144,13 +144,16 @@ void graph_calibrate(const struct vpmc_page *page);
 
 /* maps.c */
 
-/*
- * Copies the process's maps to a new file, if the latest copy does not cover
- * @function.
- */
-void graph_note_maps(uint64_t function);
+/* How often libraries were unloaded. Nodes of an earlier epoch are checked. */
+extern uint32_t graph_epoch;
 
-/* Forgets all copies of the maps, in a new process. */
+/*
+ * Returns the number of the list of mappings that has @function. Writes a new list if
+ * there is none. Returns RECORD_MAPS if it cannot be told what is mapped there.
+ */
+uint32_t graph_maps(uint64_t function);
+
+/* Forgets all lists, in a new process. */
 void graph_forget_maps(void);
 
 /*

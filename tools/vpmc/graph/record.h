@@ -22,8 +22,13 @@
 #define RECORD_DIRECTORY	"VPMC_GRAPH"
 #define RECORD_PATH		192	/* the most bytes of its name, with a NUL */
 
-/* The most copies of its maps that a process leaves. */
-#define RECORD_MAPS		1024
+/* The most lists of its mappings that a process leaves. */
+#define RECORD_MAPS		1023
+
+/* Parts of @maps of a node. */
+#define RECORD_LIST(maps)	((maps) & 1023)
+#define RECORD_EPOCH(maps)	((maps) >> 10)
+#define RECORD_EPOCHS		(1U << 22)
 
 /* The nodes begin here. */
 #define RECORD_HEAD_SIZE	4096
@@ -79,14 +84,16 @@ struct record_head {
  * @function:	Its address.
  * @calls:	How often it was called so.
  * @parent:	Number of the node that called it.
- * @reserved:	Zero.
+ * @maps:	RECORD_LIST() is the number of the list that tells what is mapped at the
+ *		address, or RECORD_MAPS if there is none. The library alone uses the
+ *		rest.
  * @value:	What it did itself; nr_values of the head.
  */
 struct record_node {
 	uint64_t function;
 	uint64_t calls;
 	uint32_t parent;
-	uint32_t reserved;
+	uint32_t maps;
 	uint64_t value[];
 };
 

@@ -46,19 +46,64 @@ bool graph_more_frames(struct thread *thread)
 	return true;
 }
 
+static uint32_t set_maps(uint32_t list, uint32_t epoch)
+{
+	return list | epoch << 10;
+}
+
+/* What was replaced is never current again. */
+#define REPLACED	(RECORD_EPOCHS - 1)
+
+/* A library was unloaded: is the node's function still in the same one? */
+__attribute__((__noinline__, __cold__))
+static bool is_there(struct record_node *node, uint32_t epoch)
+{
+	uint32_t list = RECORD_LIST(node->maps);
+
+	if (RECORD_EPOCH(node->maps) == REPLACED)
+		return false;
+	if (graph_maps(node->function) != list) {
+		node->maps = set_maps(list, REPLACED);
+		return false;
+	}
+	node->maps = set_maps(list, epoch);
+	return true;
+}
+
+static uint32_t first_slot(const struct thread *thread, uint32_t parent,
+			   uint64_t function)
+{
+	uint64_t key = (function ^ ((uint64_t)parent << 40)) * 0x9e3779b97f4a7c15ULL;
+
+	return key >> 32 & (thread->max_hash - 1);
+}
+
+/* Returns the slot of a node, or the one where it is to be. */
 static uint32_t *find(const struct thread *thread, uint32_t parent,
 		      uint64_t function)
 {
-	uint64_t key = (function ^ ((uint64_t)parent << 40)) * 0x9e3779b97f4a7c15ULL;
-	uint32_t at = key >> 32, mask = thread->max_hash - 1;
+	uint32_t at = first_slot(thread, parent, function), mask = thread->max_hash - 1;
+	uint32_t epoch = __atomic_load_n(&graph_epoch, __ATOMIC_RELAXED);
 
-	for (at &= mask; thread->hash[at]; at = (at + 1) & mask) {
+	for (; thread->hash[at]; at = (at + 1) & mask) {
 		struct record_node *node = graph_node(thread, thread->hash[at]);
 
-		if (node->function == function && node->parent == parent)
+		if (node->function == function && node->parent == parent &&
+		    (likely(RECORD_EPOCH(node->maps) == epoch) || is_there(node, epoch)))
 			break;
 	}
 	return &thread->hash[at];
+}
+
+/* Puts a node into an empty slot. */
+static void put(const struct thread *thread, uint32_t number)
+{
+	const struct record_node *node = graph_node(thread, number);
+	uint32_t at = first_slot(thread, node->parent, node->function);
+
+	while (thread->hash[at])
+		at = (at + 1) & (thread->max_hash - 1);
+	thread->hash[at] = number;
 }
 
 static size_t file_size(uint32_t nodes)
@@ -106,17 +151,14 @@ static bool more_nodes(struct thread *thread)
 	graph_call(SYS_munmap, (long)old, thread->max_hash * sizeof(*hash), 0, 0, 0, 0);
 	thread->hash = hash;
 	thread->max_hash *= 2;
-	for (i = 1; i < thread->nr_nodes; i++) {
-		struct record_node *node = graph_node(thread, i);
-
-		*find(thread, node->parent, node->function) = i;
-	}
+	for (i = 1; i < thread->nr_nodes; i++)
+		put(thread, i);
 	return true;
 }
 
 uint32_t graph_child(struct thread *thread, uint32_t parent, uint64_t function)
 {
-	uint32_t *slot = find(thread, parent, function), new;
+	uint32_t *slot = find(thread, parent, function), new, list, epoch;
 	struct record_node *node;
 
 	if (likely(*slot))
@@ -126,13 +168,14 @@ uint32_t graph_child(struct thread *thread, uint32_t parent, uint64_t function)
 			return parent;
 		slot = find(thread, parent, function);
 	}
-	if (!graph_trial)
-		graph_note_maps(function);
+	epoch = __atomic_load_n(&graph_epoch, __ATOMIC_RELAXED);
+	list = graph_trial ? 0 : graph_maps(function);
 	new = thread->nr_nodes++;
 	*slot = new;
 	node = graph_node(thread, new);
 	node->function = function;
 	node->parent = parent;
+	node->maps = set_maps(list, epoch);
 	/* The node is valid from here on, even if the thread is killed. */
 	__atomic_store_n(&thread->head->nr_nodes, thread->nr_nodes, __ATOMIC_RELEASE);
 	return new;

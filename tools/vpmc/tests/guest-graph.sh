@@ -92,6 +92,33 @@ size 1 0
 space 0 0
 END
 
+# libraries that are loaded one after the other, each at the address of the one before
+plugins="/add/libplugin-one.so /add/libplugin-two.so /add/libplugin-one.so /add/libplugin-three.so"
+# shellcheck disable=SC2086 # words
+equal "plugins: at one address" 1 "$(plugins $plugins | sort -u | wc -l)"
+# shellcheck disable=SC2086
+graph plugins plugins $plugins
+equal "plugins: status" 0 $?
+for plugin in "one 2" "two 1" "three 1"; do
+	equal "plugins: calls of work_${plugin% *}() and its run()" "${plugin#* } ${plugin#* }" \
+		"$(grep "\"module\":\"libplugin-${plugin% *}.so\"" /out/plugins.json | sed -n 's/.*"name":"\(work_[a-z]*\|run\)".*"calls":\([0-9]*\),.*/\2/p' | xargs)"
+done
+equal "plugins: instructions of work_three()" 8 \
+	"$(sed -n 's/.*"name":"work_three".*"exclusive":\[\([0-9]*\)[0-9]\{6\},.*/\1/p' /out/plugins.json)"
+
+# a program that is replaced while it runs
+cp /add/calls replaced
+cp /add/throwing other
+graph replaced sh -c './replaced plain 1000; mv other replaced'
+equal "a program that is replaced: a line says so" \
+	"vpmc: 1 files: were replaced while the program ran, so their functions have no names; let them be as they are meanwhile" \
+	"$(grep '^vpmc: [0-9]' said)"
+equal "a program that is replaced: no name" "0 1" \
+	"$(grep -c '"name":"main"' /out/replaced.json) $(grep -c '"name":"\[replaced, has changed\]","module":"replaced"' /out/replaced.json)"
+
+graph coroutines coroutines
+equal "coroutines: a line says so" 1 "$(grep -c '^vpmc: [0-9]* ends of functions: had no beginning, as in coroutines ' said)"
+
 V='vpmc: '
 bad "no COMMAND" 125 "${V}COMMAND: there is none; name a program that was compiled with -finstrument-functions" vpmc graph
 bad "-o without a name" 125 "${V}-o: the name is empty; give the beginning of the files' names" vpmc graph -o '' calls

@@ -690,14 +690,34 @@ struct vpmc_sample {
  * @end:	First address behind it.
  * @offset:	Where in the file the mapping begins.
  * @comm:	The thread's name.
- * @path:	The file, as the thread sees it; or a name such as [vdso]; or
- *		nothing. NUL terminated, and padded with zeros.
+ * @since:	@ns of the sample that made the kernel look. The record is
+ *		written later, at the @ns of @head.
+ * @unsure:	0, or: samples of the thread from this time until @since may be
+ *		from mappings that were not reported.
+ * @inode:	Inode number of the file, as stat() returns it. 0 without a file,
+ *		like the next fields.
+ * @mtime:	When the file was last modified, in nanoseconds since 1970.
+ * @file_size:	Bytes of the file.
+ * @dev_major:	Device of the file.
+ * @dev_minor:	The same.
+ * @generation:	Generation of the inode: it differs if the number was used again.
+ * @flags:	VPMC_MAP_UNKNOWN, or 0.
+ * @path_offset: Where in the record the path begins: the file, as the thread
+ *		sees it; or a name such as [vdso]; or nothing. It is NUL
+ *		terminated, and padded with zeros.
+ * @build_id_size: Bytes of @build_id, 0 if the file has none.
+ * @build_id:	The file's build id, and zeros.
  *
- * The kernel writes it after the first sample of a thread from this mapping,
- * before the thread executes another instruction in user mode. It is valid
- * until the process calls execve(). A mapping that replaces another one at the
- * same addresses may not be reported. A mapping is also not reported if the
- * thread ends first, or while the buffer is full.
+ * The kernel writes it after a sample of a thread from a mapping that it has not
+ * reported for the thread yet, or that may have changed since, before the thread
+ * executes another instruction in user mode. A mapping that is as it was reported
+ * is not reported again. So a sample is from the last mapping of its address that
+ * was reported for its thread with a @since not later than the sample, if the
+ * thread has not called execve() in between.
+ *
+ * If the buffer is full, or the kernel has no memory, @unsure of the thread's next
+ * record tells the samples that are concerned. If there is no such record because
+ * the thread has ended, they look like samples from the mapping reported before.
  */
 struct vpmc_sample_map {
 	struct vpmc_sample_head head;
@@ -705,8 +725,26 @@ struct vpmc_sample_map {
 	__aligned_u64	end;
 	__aligned_u64	offset;
 	char	comm[16];
-	char	path[];
+	__aligned_u64	since;
+	__aligned_u64	unsure;
+	__aligned_u64	inode;
+	__aligned_u64	mtime;
+	__aligned_u64	file_size;
+	__u32	dev_major;
+	__u32	dev_minor;
+	__u32	generation;
+	__u32	flags;
+	__u32	path_offset;
+	__u32	build_id_size;
+	__u8	build_id[24];
 };
+
+/*
+ * Flag of vpmc_sample_map: what was mapped is not known, because the mapping was
+ * changed after the sample, or the thread has no address space any more. @start is
+ * the sample's address, and @end the next one.
+ */
+#define VPMC_MAP_UNKNOWN	(1U << 0)
 
 /**
  * struct vpmc_read_samples - Argument of VPMC_IOC_READ_SAMPLES

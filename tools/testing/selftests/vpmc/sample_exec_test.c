@@ -140,7 +140,7 @@ TEST_F(sampled, execs)
 		EXPECT_EQ(1, s->head.execs);
 		map = samples_map(got, s);
 		ASSERT_NE(NULL, map);
-		EXPECT_STREQ(IMAGE, map->path);
+		EXPECT_STREQ(IMAGE, map_path(map));
 	}
 	EXPECT_LE(2 * TURNS / PERIOD, before);
 	EXPECT_LE(variant->unlinks ? 0 : image, after);

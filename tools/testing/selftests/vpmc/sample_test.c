@@ -57,7 +57,7 @@ TEST_F(sample, of_the_root)
 	map = samples_map(got, (void *)got->record[0]);
 	ASSERT_NE(NULL, map);
 	ASSERT_LT(0, readlink("/proc/self/exe", path, sizeof(path) - 1));
-	EXPECT_STREQ(path, map->path);
+	EXPECT_STREQ(path, map_path(map));
 	EXPECT_STREQ(program_invocation_short_name, map->comm);
 	EXPECT_EQ(my_tid(), map->head.tid);
 
@@ -259,7 +259,7 @@ TEST_F(sample, other_mappings)
 			continue;
 		map = samples_map(got, s);
 		ASSERT_NE(NULL, map);
-		EXPECT_STREQ("", map->path);
+		EXPECT_STREQ("", map_path(map));
 		EXPECT_EQ(map->start + PAGE, map->end);
 	}
 }
@@ -270,7 +270,8 @@ TEST_F(sample, poll)
 	struct samples *got = &self->got;
 	pid_t pid;
 
-	self->set.control.ring_watermark = 3;
+	/* More than one sample and the record of its mapping. */
+	self->set.control.ring_watermark = 5;
 	ASSERT_EQ(0, set_control(&self->set));
 	ASSERT_EQ(0, pin(0));
 	ASSERT_EQ(0, set_measure(&self->set, code_loop, PERIOD / 2, 0));

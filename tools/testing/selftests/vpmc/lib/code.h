@@ -52,6 +52,7 @@ long code_control(int fd, const struct vpmc_control *control, long n);
 
 long code_nothing(long a, long b);
 long code_loop(long n, long unused);
+long code_write_out(long fd, const void *from, long n);
 long code_long_loop(long n, long unused);
 long code_touch(long p, long pages);
 long code_syscalls(long n, long unused);

@@ -91,21 +91,32 @@ static inline int samples_of(const struct samples *s, uint32_t tid)
 	return n;
 }
 
-/* The mapping of a sample, or NULL. */
+static inline const char *map_path(const struct vpmc_sample_map *map)
+{
+	return (const char *)map + map->path_offset;
+}
+
+/*
+ * The mapping of a sample, by the rule of struct vpmc_sample_map; or NULL. It may have
+ * the flag VPMC_MAP_UNKNOWN.
+ */
 static inline const struct vpmc_sample_map *
 samples_map(const struct samples *s, const struct vpmc_sample *sample)
 {
-	const struct vpmc_sample_map *map;
+	const struct vpmc_sample_head *head = &sample->head;
+	const struct vpmc_sample_map *map, *found = NULL;
 
 	for (int i = 0; i < s->nr; i++) {
 		map = (void *)s->record[i];
-		if (map->head.type == VPMC_SAMPLE_MAP &&
-		    map->head.pid == sample->head.pid &&
-		    map->head.execs == sample->head.execs &&
+		if (map->head.type != VPMC_SAMPLE_MAP || map->head.tid != head->tid)
+			continue;
+		if (head->ns >= map->unsure && head->ns < map->since && map->unsure)
+			return NULL;
+		if (map->head.execs == head->execs && map->since <= head->ns &&
 		    sample->ip >= map->start && sample->ip < map->end)
-			return map;
+			found = map;
 	}
-	return NULL;
+	return found;
 }
 
 /* As open_with_period(), sampled. */
