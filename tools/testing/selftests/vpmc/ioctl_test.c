@@ -96,7 +96,8 @@ TEST_F(ioctl, flags)
 				   VPMC_CONTROL_CLOSE_ON_EXEC |
 				   VPMC_CONTROL_ENABLE_ON_EXEC |
 				   VPMC_CONTROL_PRESERVE |
-				   VPMC_CONTROL_UNLINK_ON_CLOSE))
+				   VPMC_CONTROL_UNLINK_ON_CLOSE |
+				   VPMC_CONTROL_ADD))
 			continue;
 		EXPECT_EQ(-EINVAL, try_control(self, &control));
 	}
