@@ -78,6 +78,8 @@ struct vpmc_harness_call {
  *		call of a C function may clobber.
  * @vectors:	Receives the values.
  *
+ * Context: MT-Safe, AS-Unsafe race:regions.
+ *
  * Return: 0, or -EINVAL: a start without a stop, unknown flags, no test; -ENOENT: a
  * stop without a start; -EAGAIN: all runs of the baseline were disturbed;
  * -EOPNOTSUPP: VPMC_HARNESS_SAVE in a 32-bit program; or an error of
@@ -93,6 +95,8 @@ int vpmc_harness(struct vpmc_regions *regions, vpmc_run_fn *baseline,
  * @stop:	Called after the function.
  * @i:		Is passed to the function.
  * @arg:	A struct vpmc_harness_call.
+ *
+ * Context: MT-Safe, AS-Safe.
  */
 void vpmc_harness_around(vpmc_mark_fn *start, vpmc_mark_fn *stop,
 			 unsigned long i, void *arg);
@@ -103,6 +107,8 @@ void vpmc_harness_around(vpmc_mark_fn *start, vpmc_mark_fn *stop,
  * @stop:	Called after it.
  * @i:		Is passed to the empty function.
  * @arg:	The same struct vpmc_harness_call. Its function is not called.
+ *
+ * Context: MT-Safe, AS-Safe.
  */
 void vpmc_harness_nothing(vpmc_mark_fn *start, vpmc_mark_fn *stop,
 			  unsigned long i, void *arg);

@@ -83,6 +83,8 @@ vpmc_count(const struct vpmc_page *page, const struct vpmc_slot *slot)
  *		unrolls the loop.
  * @count:	Receives @n 64-bit counts.
  * @ticks:	Receives the thread's run time in TSC ticks; may be NULL.
+ *
+ * Context: MT-Safe, AS-Safe.
  */
 static inline __attribute__((__always_inline__)) void
 vpmc_read_n(const struct vpmc_page *page, unsigned int n, uint64_t *count,
@@ -122,6 +124,8 @@ vpmc_read_n(const struct vpmc_page *page, unsigned int n, uint64_t *count,
  *		VPMC_MAX_COUNTERS, unless only this thread can program its set:
  *		other threads may program more counters at any moment.
  * @ticks:	Receives the thread's run time in TSC ticks; may be NULL.
+ *
+ * Context: MT-Safe, AS-Safe.
  */
 static inline void vpmc_read_page(const struct vpmc_page *page,
 				  uint64_t *count, uint64_t *ticks)
@@ -161,6 +165,8 @@ static inline void vpmc_read_page(const struct vpmc_page *page,
  * vpmc_read_ticks() - Read only the run time, of a set of any size
  * @page:	The calling thread's own page.
  *
+ * Context: MT-Safe, AS-Safe.
+ *
  * Return: TSC ticks during which the thread ran and its set counted.
  */
 static inline uint64_t vpmc_read_ticks(const struct vpmc_page *page)
@@ -174,6 +180,8 @@ static inline uint64_t vpmc_read_ticks(const struct vpmc_page *page)
 /**
  * vpmc_read_1() - Read the first counter
  * @page:	The calling thread's own page.
+ *
+ * Context: MT-Safe, AS-Safe.
  *
  * Return: Its count.
  */
@@ -190,6 +198,8 @@ static inline uint64_t vpmc_read_1(const struct vpmc_page *page)
  * @page:	The calling thread's own page.
  * @count:	Receives the counts.
  * @ticks:	Receives the thread's run time in TSC ticks; may be NULL.
+ *
+ * Context: MT-Safe, AS-Safe.
  */
 static inline void vpmc_read_2(const struct vpmc_page *page, uint64_t count[2],
 			       uint64_t *ticks)
@@ -202,6 +212,8 @@ static inline void vpmc_read_2(const struct vpmc_page *page, uint64_t count[2],
  * @page:	The calling thread's own page.
  * @count:	Receives the counts.
  * @ticks:	Receives the thread's run time in TSC ticks; may be NULL.
+ *
+ * Context: MT-Safe, AS-Safe.
  */
 static inline void vpmc_read_4(const struct vpmc_page *page, uint64_t count[4],
 			       uint64_t *ticks)
@@ -214,6 +226,8 @@ static inline void vpmc_read_4(const struct vpmc_page *page, uint64_t count[4],
  * @page:	The calling thread's own page.
  * @count:	Receives the counts.
  * @ticks:	Receives the thread's run time in TSC ticks; may be NULL.
+ *
+ * Context: MT-Safe, AS-Safe.
  */
 static inline void vpmc_read_8(const struct vpmc_page *page, uint64_t count[8],
 			       uint64_t *ticks)
@@ -237,6 +251,8 @@ static inline void vpmc_read_8(const struct vpmc_page *page, uint64_t count[8],
  * @count:	Receives the 64-bit counts, as many as the set has; anything on
  *		error.
  * @ticks:	Receives the thread's run time in TSC ticks; may be NULL.
+ *
+ * Context: MT-Safe, AS-Safe.
  *
  * Return: The number of counters in the set; or -ENOSPC: it is more than @nr;
  * -EAGAIN: all of VPMC_READ_TRIES reads were disturbed.
@@ -283,6 +299,8 @@ static inline int vpmc_try_read(const struct vpmc_page *page, unsigned int nr,
  * After VPMC_READ_TRIES disturbed tries it calls VPMC_IOC_READ. A debugger steps
  * over a system call at once, so that read is not disturbed.
  *
+ * Context: MT-Safe, AS-Safe errno.
+ *
  * Return: The number of counters in the set; or -ENOSPC: it is more than @nr;
  * or another negative error number from VPMC_IOC_READ.
  */
@@ -313,6 +331,8 @@ static inline int vpmc_read_bounded(const struct vpmc_page *page, int fd,
  * vpmc_page_ns() - Convert TSC ticks to nanoseconds
  * @page:	Any page whose caps have VPMC_CAP_TIME.
  * @ticks:	The ticks.
+ *
+ * Context: MT-Safe, AS-Safe.
  *
  * Return: The nanoseconds; 0 without VPMC_CAP_TIME.
  */

@@ -84,6 +84,8 @@ struct vpmc_region_calls {
  * A signal handler may call this, for the regions of the thread that it has interrupted.
  * It must return, and not jump out.
  *
+ * Context: MT-Safe, AS-Safe.
+ *
  * Return: 0, or an error if it has not begun: -EPERM: it is another thread's;
  * -ENOSPC: VPMC_REGIONS_DEPTH regions have begun; -ENODATA: the set does not run,
  * or is another one than at vpmc_regions_open(); -EBUSY: the caller is a signal handler
@@ -106,6 +108,8 @@ static inline int vpmc_begin(struct vpmc_region *region)
  * If another set was programmed since the region has begun, the sample is counted as
  * replaced, and its values are not used. A signal handler may call this as it may call
  * vpmc_begin(): within one call of a handler both are refused, or neither.
+ *
+ * Context: MT-Safe, AS-Safe.
  *
  * Return: 0, or an error if nothing has ended: -EPERM: it is another thread's;
  * -ENOENT: it has not begun; -EBUSY: as for vpmc_begin(); -ESRCH in a child after fork().
@@ -136,6 +140,8 @@ static inline int vpmc_end(struct vpmc_region *region)
  * VPMC_REGIONS_KEEP they stay until vpmc_regions_close(): another thread may read their
  * values after it has joined the thread.
  *
+ * Context: MT-Safe env, AS-Unsafe lock heap.
+ *
  * Return: 0, or -EEXIST: the thread has its regions open, or somebody is programming its
  * set; -EINVAL: unknown flags;
  * -ENODATA: no set runs; -EAGAIN: all empty regions were disturbed; or an error
@@ -153,6 +159,8 @@ int vpmc_regions_open(struct vpmc_regions **regions, const char *list,
  * report. Of threads that have counted the same events it has the first 64 one by one.
  * What further ones have counted is added to the last of these.
  *
+ * Context: MT-Safe race:regions env, AS-Unsafe race:regions lock heap.
+ *
  * Return: 0; or -EBUSY: they are closed, but some had not ended; -EPERM: they are
  * another thread's, and not closed.
  */
@@ -161,6 +169,8 @@ int vpmc_regions_close(struct vpmc_regions *regions);
 /**
  * vpmc_regions_handle() - The counters that regions read
  * @regions:	The regions.
+ *
+ * Context: MT-Safe, AS-Safe.
  *
  * Return: The handle. It belongs to the regions, so do not close it.
  */
@@ -174,6 +184,8 @@ struct vpmc *vpmc_regions_handle(struct vpmc_regions *regions);
  * @inside:	Receives what an empty region counts; 0 on error.
  * @around:	Receives what it adds to a region around it; 0 on error.
  *
+ * Context: MT-Safe, AS-Safe.
+ *
  * Return: 0, or -EINVAL: no such event.
  */
 int vpmc_regions_cost(const struct vpmc_regions *regions, int event,
@@ -185,6 +197,8 @@ int vpmc_regions_cost(const struct vpmc_regions *regions, int event,
  * @name:	The name, 1 to 255 bytes; it is copied.
  * @region:	Receives the region, a new one or the one that has this name; NULL on
  *		error.
+ *
+ * Context: MT-Safe, AS-Safe.
  *
  * Return: 0, or -EINVAL: the name is empty or too long; -ENOSPC: there are
  * VPMC_REGIONS_MAX regions; -EPERM: @regions are another thread's; -EBUSY: as for
@@ -203,6 +217,8 @@ int vpmc_region_get(struct vpmc_regions *regions, const char *name,
  *
  * The sum is of all samples that have ended, clean and dirty.
  *
+ * Context: MT-Safe race:region, AS-Unsafe race:region lock.
+ *
  * Return: The sum; 0: there is no such event.
  */
 uint64_t vpmc_region_total(struct vpmc_region *region, int event,
@@ -219,6 +235,8 @@ uint64_t vpmc_region_total(struct vpmc_region *region, int event,
  * each of them, there are none. vpmc_region_total() has the sum of all. Read them in the
  * region's thread or, with VPMC_REGIONS_KEEP, after that thread has ended.
  *
+ * Context: MT-Safe race:region, AS-Unsafe race:region lock.
+ *
  * Return: The statistics, or NULL: there is no such event. They belong to the
  * region and change with its next samples.
  */
@@ -232,6 +250,8 @@ const struct vpmc_stats *vpmc_region_stats(struct vpmc_region *region, int event
  *		VPMC_RUN_TIME. Without a list: its number in the set.
  * @which:	VPMC_INCLUSIVE or VPMC_EXCLUSIVE.
  *
+ * Context: MT-Safe race:region, AS-Unsafe race:region lock.
+ *
  * Return: The sum; 0: there is no such event.
  */
 uint64_t vpmc_region_dirty(struct vpmc_region *region, int event,
@@ -242,6 +262,8 @@ uint64_t vpmc_region_dirty(struct vpmc_region *region, int event,
  * @region:	The region.
  * @calls:	Receives it.
  * @size:	Bytes of @calls.
+ *
+ * Context: MT-Safe race:region, AS-Unsafe race:region lock.
  */
 void vpmc_region_count_sized(struct vpmc_region *region,
 			     struct vpmc_region_calls *calls, size_t size);
@@ -250,6 +272,8 @@ void vpmc_region_count_sized(struct vpmc_region *region,
  * vpmc_region_count() - How often a region ran
  * @region:	The region.
  * @calls:	Receives it.
+ *
+ * Context: MT-Safe race:region, AS-Unsafe race:region lock.
  */
 static inline void vpmc_region_count(struct vpmc_region *region,
 				     struct vpmc_region_calls *calls)
@@ -269,6 +293,8 @@ static inline void vpmc_region_count(struct vpmc_region *region,
  *
  * Threads and regions are in the order in which they were opened. At exit() the
  * library writes the same if VPMC_REPORT=FILE is in the environment, see vpmc(7).
+ *
+ * Context: MT-Safe env, AS-Unsafe lock heap.
  *
  * Return: 0, or -EINVAL: unknown format; -ENOMEM; or an error of write().
  */

@@ -21,6 +21,8 @@
  *
  * They are complete, and do not change until they are consumed.
  *
+ * Context: MT-Safe race:ring, AS-Safe race:ring.
+ *
  * Return: Their number, at most @ring->nr_records.
  */
 static inline uint32_t vpmc_ring_unread(const struct vpmc_ring *ring)
@@ -33,6 +35,8 @@ static inline uint32_t vpmc_ring_unread(const struct vpmc_ring *ring)
  * vpmc_ring_record() - One of the records that can be read
  * @ring:	The ring.
  * @i:		0 for the oldest one; less than vpmc_ring_unread() returned.
+ *
+ * Context: MT-Safe race:ring, AS-Safe race:ring.
  *
  * Return: The record. It is read-only, and valid until VPMC_IOC_CONSUME.
  */
@@ -49,6 +53,8 @@ vpmc_ring_record(const struct vpmc_ring *ring, uint32_t i)
 /**
  * vpmc_ring_lost() - How many records were lost because the ring was full
  * @ring:	The ring.
+ *
+ * Context: MT-Safe, AS-Safe.
  *
  * Return: Their number since CONTROL made the ring.
  */

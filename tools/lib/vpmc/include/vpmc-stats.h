@@ -29,6 +29,8 @@ struct vpmc_stats;
  *
  * Those of vpmc_region_stats() belong to their region, and need no call of this.
  *
+ * Context: MT-Safe, AS-Unsafe heap.
+ *
  * Return: The statistics, which vpmc_stats_free() frees; NULL: there is no memory.
  */
 struct vpmc_stats *vpmc_stats_new(void);
@@ -36,6 +38,8 @@ struct vpmc_stats *vpmc_stats_new(void);
 /**
  * vpmc_stats_free() - Free statistics of vpmc_stats_new()
  * @stats:	The statistics. NULL does nothing.
+ *
+ * Context: MT-Safe race:stats, AS-Unsafe race:stats heap.
  */
 void vpmc_stats_free(struct vpmc_stats *stats);
 
@@ -43,12 +47,16 @@ void vpmc_stats_free(struct vpmc_stats *stats);
  * vpmc_stats_add() - Add a value
  * @stats:	The statistics.
  * @value:	The value.
+ *
+ * Context: MT-Safe race:stats, AS-Unsafe race:stats.
  */
 void vpmc_stats_add(struct vpmc_stats *stats, uint64_t value);
 
 /**
  * vpmc_stats_n() - The number of values
  * @stats:	The statistics.
+ *
+ * Context: MT-Safe race:stats, AS-Unsafe race:stats.
  *
  * Return: How many values there are.
  */
@@ -58,6 +66,8 @@ uint64_t vpmc_stats_n(const struct vpmc_stats *stats);
  * vpmc_stats_min() - The least value
  * @stats:	The statistics.
  *
+ * Context: MT-Safe race:stats, AS-Unsafe race:stats.
+ *
  * Return: The value; 0 without values.
  */
 uint64_t vpmc_stats_min(const struct vpmc_stats *stats);
@@ -65,6 +75,8 @@ uint64_t vpmc_stats_min(const struct vpmc_stats *stats);
 /**
  * vpmc_stats_max() - The greatest value
  * @stats:	The statistics.
+ *
+ * Context: MT-Safe race:stats, AS-Unsafe race:stats.
  *
  * Return: The value; 0 without values.
  */
@@ -74,6 +86,8 @@ uint64_t vpmc_stats_max(const struct vpmc_stats *stats);
  * vpmc_stats_sum() - The sum of the values
  * @stats:	The statistics.
  *
+ * Context: MT-Safe race:stats, AS-Unsafe race:stats.
+ *
  * Return: The sum, modulo 2^64.
  */
 uint64_t vpmc_stats_sum(const struct vpmc_stats *stats);
@@ -82,6 +96,8 @@ uint64_t vpmc_stats_sum(const struct vpmc_stats *stats);
  * vpmc_stats_mean() - The arithmetic mean
  * @stats:	The statistics.
  *
+ * Context: MT-Safe race:stats, AS-Unsafe race:stats.
+ *
  * Return: The mean; 0 without values.
  */
 double vpmc_stats_mean(const struct vpmc_stats *stats);
@@ -89,6 +105,8 @@ double vpmc_stats_mean(const struct vpmc_stats *stats);
 /**
  * vpmc_stats_deviation() - The standard deviation, with n as the divisor
  * @stats:	The statistics.
+ *
+ * Context: MT-Safe race:stats, AS-Unsafe race:stats.
  *
  * Return: The deviation, 0 if all values are equal or there are none.
  */
@@ -99,6 +117,8 @@ double vpmc_stats_deviation(const struct vpmc_stats *stats);
  * @stats:	The statistics.
  * @part:	From 0 to 1. 0.5 gives the median, and of the two values in the
  *		middle the lower one.
+ *
+ * Context: MT-Safe race:stats, AS-Unsafe race:stats.
  *
  * Return: The quantile; 0 without values. It is exact up to 31. Above, its error is
  * at most 1/64 of it.
@@ -111,6 +131,8 @@ uint64_t vpmc_stats_quantile(const struct vpmc_stats *stats, double part);
  * @i:		Number of the bucket, below VPMC_STATS_BUCKETS. vpmc_stats_low() tells
  *		where it begins.
  *
+ * Context: MT-Safe race:stats, AS-Unsafe race:stats.
+ *
  * Return: The number of values; 0: there is no such bucket.
  */
 uint64_t vpmc_stats_bucket(const struct vpmc_stats *stats, unsigned int i);
@@ -118,6 +140,8 @@ uint64_t vpmc_stats_bucket(const struct vpmc_stats *stats, unsigned int i);
 /**
  * vpmc_stats_low() - Where a bucket begins
  * @i:		Its number, below VPMC_STATS_BUCKETS.
+ *
+ * Context: MT-Safe, AS-Safe.
  *
  * Return: The least value that falls into it.
  */

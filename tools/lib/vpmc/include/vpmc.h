@@ -14,8 +14,9 @@
  * to struct vpmc_error may be NULL.
  *
  * Several threads may use a handle at once. But during vpmc_program(),
- * vpmc_program_raw(), vpmc_map_ring() and vpmc_close() no other call may use the
- * same handle. Two handles on one thread's counters do not disturb each other.
+ * vpmc_program_raw(), vpmc_share(), vpmc_map_ring() and vpmc_close() no other call may
+ * use the same handle. Two handles on one thread's counters do not disturb each other.
+ * The Context line of each call has the terms of ATTRIBUTES in vpmc(7).
  *
  * After fork() the child has no counters. A handle on a thread of the parent's
  * process returns -ESRCH in the child, and its page and ring read as zeros. A
@@ -203,6 +204,8 @@ struct vpmc_event_info {
 /**
  * vpmc_version() - The library's version
  *
+ * Context: MT-Safe, AS-Safe.
+ *
  * Return: For instance "0.1.0".
  */
 const char *vpmc_version(void);
@@ -216,6 +219,8 @@ const char *vpmc_version(void);
  * The page is mapped, so that vpmc_read() makes no system call in this thread.
  * The descriptor is closed by execve(). The counters live until vpmc_unlink() or
  * until the thread ends, even if all handles are closed before.
+ *
+ * Context: MT-Safe, AS-Unsafe lock heap.
  *
  * Return: 0, or -ENOSYS: the kernel has no vpmc; -ENODEV: it is switched off;
  * -ENOENT: VPMC_OPEN_EXISTING, and there are no counters; -EACCES: only privileged
@@ -233,6 +238,8 @@ int vpmc_open(struct vpmc **v, unsigned int flags, struct vpmc_error *error);
  * To open a thread of another process the caller must be allowed to debug it.
  * vpmc_read() also reads the counts of another thread, by a system call.
  *
+ * Context: MT-Safe, AS-Unsafe lock heap.
+ *
  * Return: As vpmc_open(), and -ESRCH: there is no such thread, or it is exiting;
  * -EACCES, -EPERM: the caller may not debug it; -EOPNOTSUPP: it is a thread of
  * the kernel.
@@ -249,6 +256,8 @@ int vpmc_open_thread(struct vpmc **v, pid_t tid, unsigned int flags,
  *
  * The permissions are those with which the file was opened.
  *
+ * Context: MT-Safe, AS-Unsafe lock heap.
+ *
  * Return: 0, or -EBADF; -ENOTTY: it is another kind of file; -ENOENT: there were no
  * counters when it was opened; -EMFILE, -ENOMEM.
  */
@@ -260,6 +269,8 @@ int vpmc_open_fd(struct vpmc **v, int fd, struct vpmc_error *error);
  *
  * The counters continue. The page and the ring of this handle are unmapped, and
  * must not be read any more.
+ *
+ * Context: MT-Safe race:v, AS-Unsafe race:v lock heap.
  */
 void vpmc_close(struct vpmc *v);
 
@@ -269,6 +280,8 @@ void vpmc_close(struct vpmc *v);
  *
  * Callers may poll() it together with others, or pass it on. It belongs to the
  * handle, so do not close it.
+ *
+ * Context: MT-Safe, AS-Safe.
  *
  * Return: The descriptor, or -ESRCH in a child after fork().
  */
@@ -281,6 +294,8 @@ int vpmc_fd(const struct vpmc *v);
  * The functions of vpmc-read.h take it. Only the owner thread may call them, and
  * only if the page's caps have VPMC_CAP_RDPMC. The page stays mapped until
  * vpmc_close(). In a child after fork() it reads as zeros.
+ *
+ * Context: MT-Safe, AS-Safe.
  *
  * Return: The page; or NULL for a thread of another process, and for counters that were
  * detached before they were opened. vpmc_open() fails if it cannot map the page.
@@ -301,6 +316,8 @@ struct vpmc_cpus;
  * @info:	Receives them.
  * @size:	Bytes.
  *
+ * Context: MT-Safe, AS-Safe.
+ *
  * Return: As vpmc_get_info().
  */
 int vpmc_get_info_sized(struct vpmc_info *info, size_t size);
@@ -310,6 +327,8 @@ int vpmc_get_info_sized(struct vpmc_info *info, size_t size);
  * @v:		The handle.
  * @control:	Receives them.
  * @size:	Bytes.
+ *
+ * Context: MT-Safe, AS-Safe.
  *
  * Return: As vpmc_get_control().
  */
@@ -324,6 +343,8 @@ int vpmc_get_control_sized(const struct vpmc *v, struct vpmc_control *control,
  * @control:	Receives them.
  * @size:	Bytes.
  *
+ * Context: MT-Safe, AS-Safe.
+ *
  * Return: As vpmc_fill_control(), and -ENOSPC: @size has no room for the counters.
  */
 int vpmc_fill_control_sized(const struct vpmc_event *events, unsigned int nr,
@@ -336,6 +357,8 @@ int vpmc_fill_control_sized(const struct vpmc_event *events, unsigned int nr,
  * @control:	The structure, with its size.
  * @error:	As for vpmc_program_raw().
  *
+ * Context: MT-Safe race:v, AS-Unsafe race:v heap.
+ *
  * Return: As vpmc_program_raw().
  */
 int vpmc_program_raw_sized(struct vpmc *v, struct vpmc_control *control,
@@ -347,6 +370,8 @@ int vpmc_program_raw_sized(struct vpmc *v, struct vpmc_control *control,
  * @flags:	As for vpmc_read_sums().
  * @sums:	Receives them.
  * @size:	Bytes.
+ *
+ * Context: MT-Safe, AS-Safe.
  *
  * Return: As vpmc_read_sums().
  */
@@ -361,6 +386,8 @@ int vpmc_read_sums_sized(const struct vpmc *v, unsigned int flags,
  * @nr:		Number of elements.
  * @size:	Bytes of an element.
  *
+ * Context: MT-Safe, AS-Safe.
+ *
  * Return: As vpmc_cpus_read().
  */
 int vpmc_cpus_read_sized(const struct vpmc_cpus *cpus, unsigned int first,
@@ -369,6 +396,8 @@ int vpmc_cpus_read_sized(const struct vpmc_cpus *cpus, unsigned int first,
 /**
  * vpmc_get_info() - Describe the PMU
  * @info:	Receives what VPMC_IOC_INFO says; zeros on error.
+ *
+ * Context: MT-Safe, AS-Safe.
  *
  * Return: 0, or -ENOSYS: the kernel has no vpmc; -ENODEV: it is switched off.
  */
@@ -384,6 +413,8 @@ static inline int vpmc_get_info(struct vpmc_info *info)
  * The environment variable LIBPFM_FORCE_PMU chooses another table. It must be set
  * before the first call that names an event.
  *
+ * Context: MT-Safe env, AS-Unsafe lock heap.
+ *
  * Return: Its name, for instance "skl"; NULL if there is none.
  */
 const char *vpmc_table(const char **description);
@@ -395,6 +426,8 @@ const char *vpmc_table(const char **description);
  * The call creates a thread, which programs a stopped set. So the kernel applies
  * all its rules, and the caller's counters do not change. During the call, and up
  * to a second longer, the PMU belongs to vpmc.
+ *
+ * Context: MT-Safe env, AS-Unsafe lock heap.
  *
  * Return: 0: instructions in user mode can be counted; or the error that
  * vpmc_open() or vpmc_program() gave.
@@ -415,6 +448,8 @@ int vpmc_check(struct vpmc_error *error);
  * A list may have more events than there are counters. A program can then count
  * parts of it in turn.
  *
+ * Context: MT-Safe env, AS-Unsafe lock heap.
+ *
  * Return: 0, or -EINVAL: an event has wrong syntax, is empty, is doubled, or
  * conflicts with another one; -ENOENT: there is no such event; -EOPNOTSUPP: vpmc
  * cannot count an event; -ENOMEM.
@@ -425,6 +460,8 @@ int vpmc_parse_events(const char *list, struct vpmc_event **events,
 /**
  * vpmc_free_events() - Free an array of events
  * @events:	From vpmc_parse_events(). NULL does nothing.
+ *
+ * Context: MT-Safe, AS-Unsafe heap.
  */
 void vpmc_free_events(struct vpmc_event *events);
 
@@ -436,6 +473,8 @@ void vpmc_free_events(struct vpmc_event *events);
  *
  * The portable names come first, then each event of libpfm4's table, followed by
  * its unit masks.
+ *
+ * Context: MT-Safe env, AS-Unsafe lock heap.
  *
  * Return: 0, or what @tell returned.
  */
@@ -455,6 +494,8 @@ int vpmc_list_events(int (*tell)(void *arg, const struct vpmc_event_info *info),
  * set. On error it changes nothing. It leaves out optional events that the kernel
  * refuses because the processor does not have them. Afterwards @element and
  * @counter of each event tell where its count is.
+ *
+ * Context: MT-Safe race:v, AS-Unsafe race:v heap.
  *
  * Return: The number of counters in the set, or an error of CONTROL, see vpmc(7):
  * -EINVAL, -ENOSPC, -EOPNOTSUPP, -EACCES, -ENODEV, -EBUSY, -EEXIST, -ENOMEM,
@@ -478,6 +519,8 @@ int vpmc_program(struct vpmc *v, struct vpmc_event *events, unsigned int nr,
  * others, and not in the order of @events. So give vpmc_read() room for
  * VPMC_MAX_COUNTERS. Periods cannot be added.
  *
+ * Context: MT-Safe race:v, AS-Unsafe race:v heap.
+ *
  * Return: The number of counters in the set; or -EEXIST: the thread has inherited a set
  * without counters; or as vpmc_program().
  */
@@ -492,6 +535,8 @@ int vpmc_share(struct vpmc *v, struct vpmc_event *events, unsigned int nr,
  * @control:	Receives the structure; zeros on error.
  *
  * The caller may add a signal or a ring before vpmc_program_raw().
+ *
+ * Context: MT-Safe, AS-Safe.
  *
  * Return: 0, or -ENOSPC: too many.
  */
@@ -508,6 +553,8 @@ static inline int vpmc_fill_control(const struct vpmc_event *events, unsigned in
  *		@reason are set.
  * @error:	Receives what was refused, and why; may be NULL.
  *
+ * Context: MT-Safe race:v, AS-Unsafe race:v heap.
+ *
  * Return: As vpmc_program().
  */
 static inline int vpmc_program_raw(struct vpmc *v, struct vpmc_control *control,
@@ -523,6 +570,8 @@ static inline int vpmc_program_raw(struct vpmc *v, struct vpmc_control *control,
  * @v:		The handle.
  * @control:	Receives what VPMC_IOC_READ_CONTROL says; zeros on error.
  *
+ * Context: MT-Safe, AS-Safe.
+ *
  * Return: 0, or -ESRCH, -ENOENT, -ENOMEM.
  */
 static inline int vpmc_get_control(const struct vpmc *v, struct vpmc_control *control)
@@ -534,6 +583,8 @@ static inline int vpmc_get_control(const struct vpmc *v, struct vpmc_control *co
  * vpmc_start() - Start a programmed set, from the sums that it has
  * @v:		The handle.
  *
+ * Context: MT-Safe, AS-Safe.
+ *
  * Return: 0, or -ENODATA: nothing is programmed, or it was revoked; -ESRCH: the
  * thread has ended, or the set was detached; -EBADF: opened only for reading.
  */
@@ -542,6 +593,8 @@ int vpmc_start(struct vpmc *v);
 /**
  * vpmc_stop() - Stop a set and keep its sums
  * @v:		The handle.
+ *
+ * Context: MT-Safe, AS-Safe.
  *
  * Return: As vpmc_start().
  */
@@ -553,6 +606,8 @@ int vpmc_stop(struct vpmc *v);
  * @mask:	Bit n stands for element n of the set. 0 clears all of them, the run
  *		time, the switches and the migrations.
  *
+ * Context: MT-Safe, AS-Safe.
+ *
  * Return: As vpmc_start(), and -EINVAL: the set has no such element.
  */
 int vpmc_clear(struct vpmc *v, uint32_t mask);
@@ -563,6 +618,8 @@ int vpmc_clear(struct vpmc *v, uint32_t mask);
  *
  * May be called by a signal handler.
  *
+ * Context: MT-Safe, AS-Safe.
+ *
  * Return: As vpmc_start().
  */
 int vpmc_resume(struct vpmc *v);
@@ -570,6 +627,8 @@ int vpmc_resume(struct vpmc *v);
 /**
  * vpmc_unlink() - Detach the counters from their thread permanently
  * @v:		The handle. Its sums can still be read.
+ *
+ * Context: MT-Safe, AS-Safe.
  *
  * Return: 0, or -ESRCH: they are detached; -EBADF: opened only for reading.
  */
@@ -589,6 +648,8 @@ int vpmc_unlink(struct vpmc *v);
  * forbidden. A signal handler may call this. A child of vfork() must not, as it
  * must not call the library at all.
  *
+ * Context: MT-Safe, AS-Safe.
+ *
  * Return: The number of counters in the set; or -ENOSPC: they are more than @nr;
  * -ESRCH in a child after fork().
  */
@@ -602,6 +663,8 @@ int vpmc_read(const struct vpmc *v, uint64_t *count, unsigned int nr,
  *		sums of the descendants that inherited it.
  * @sums:	Receives the sums, nanoseconds, state and numbers of descendants;
  *		zeros on error.
+ *
+ * Context: MT-Safe, AS-Safe.
  *
  * Return: 0, or -ESRCH in a child after fork(); -EINVAL: unknown flags.
  */
@@ -617,6 +680,8 @@ static inline int vpmc_read_sums(const struct vpmc *v, unsigned int flags,
  * @milliseconds: Longest time to wait; 0: do not wait.
  * @seen:	Receives VPMC_WAIT_* bits; 0 after the time and on error.
  *
+ * Context: MT-Safe, AS-Safe.
+ *
  * Return: 0; or -EINTR: a signal came; -EINVAL: a negative time; -ESRCH in a
  * child after fork().
  */
@@ -630,6 +695,8 @@ int vpmc_wait(const struct vpmc *v, int milliseconds, unsigned int *seen);
  * vpmc_ring_unread() and vpmc_ring_record() of vpmc-ring.h read it. It stays
  * mapped until the next vpmc_map_ring() or vpmc_close().
  *
+ * Context: MT-Safe race:v, AS-Unsafe race:v lock.
+ *
  * Return: 0, or -ENODATA: the set has no ring; -EPERM: not of this process;
  * -ESRCH: it was detached; -ENOMEM.
  */
@@ -640,6 +707,8 @@ int vpmc_map_ring(struct vpmc *v, const struct vpmc_ring **ring);
  * @v:		The handle.
  * @nr:		How many have been read.
  *
+ * Context: MT-Safe, AS-Safe.
+ *
  * Return: 0, or -EINVAL: there are fewer; -ENODATA: the set has no ring; -ESRCH.
  */
 int vpmc_consume(struct vpmc *v, uint32_t nr);
@@ -649,6 +718,8 @@ int vpmc_consume(struct vpmc *v, uint32_t nr);
  * @v:		The handle.
  * @ticks:	The ticks.
  * @ns:		Receives the nanoseconds; 0 on error.
+ *
+ * Context: MT-Safe, AS-Safe.
  *
  * Return: 0, or -EOPNOTSUPP: the kernel does not know the TSC's rate; -ESRCH in
  * a child after fork().
@@ -665,6 +736,8 @@ struct vpmc_cpus;
  * @cpus:	Receives the handle, or NULL.
  * @error:	Receives what is wrong; may be NULL.
  *
+ * Context: MT-Safe, AS-Unsafe heap.
+ *
  * Return: 0; -ENOSYS: the kernel has none; -EACCES: not allowed, see
  * <linux/vpmc.h>; or another error of open().
  */
@@ -673,6 +746,8 @@ int vpmc_cpus_open(struct vpmc_cpus **cpus, struct vpmc_error *error);
 /**
  * vpmc_cpus_close() - Close a handle and end what it has programmed
  * @cpus:	The handle, or NULL.
+ *
+ * Context: MT-Safe race:cpus, AS-Unsafe race:cpus heap.
  */
 void vpmc_cpus_close(struct vpmc_cpus *cpus);
 
@@ -689,6 +764,8 @@ void vpmc_cpus_close(struct vpmc_cpus *cpus);
  * @element of each event tells afterwards which sum is its count. @counter is the
  * counter that the caller has asked for, or VPMC_ANY.
  *
+ * Context: MT-Safe, AS-Unsafe heap.
+ *
  * Return: The number of counters in the set, or an error of CONTROL.
  */
 int vpmc_cpus_program(struct vpmc_cpus *cpus, unsigned int cpu,
@@ -700,6 +777,8 @@ int vpmc_cpus_program(struct vpmc_cpus *cpus, unsigned int cpu,
  * vpmc_cpus_start() - Start all processors that have a set
  * @cpus:	The handle.
  *
+ * Context: MT-Safe, AS-Safe.
+ *
  * Return: 0; -ENODATA: nothing is programmed, or the PMU was taken away; -EBUSY:
  * another handle has the counters.
  */
@@ -709,6 +788,8 @@ int vpmc_cpus_start(struct vpmc_cpus *cpus);
  * vpmc_cpus_stop() - Stop all processors
  * @cpus:	The handle.
  *
+ * Context: MT-Safe, AS-Safe.
+ *
  * Return: As vpmc_cpus_start().
  */
 int vpmc_cpus_stop(struct vpmc_cpus *cpus);
@@ -716,6 +797,8 @@ int vpmc_cpus_stop(struct vpmc_cpus *cpus);
 /**
  * vpmc_cpus_clear() - Set the sums and times of all processors to zero
  * @cpus:	The handle.
+ *
+ * Context: MT-Safe, AS-Safe.
  *
  * Return: As vpmc_cpus_start().
  */
@@ -727,6 +810,8 @@ int vpmc_cpus_clear(struct vpmc_cpus *cpus);
  * @first:	Number of the first processor.
  * @cpu:	Receives one element for each processor number from @first.
  * @nr:		Number of elements in @cpu.
+ *
+ * Context: MT-Safe, AS-Safe.
  *
  * Return: The number of elements filled in, or -EINVAL: there is no such
  * processor, or @nr is 0.
@@ -741,6 +826,8 @@ static inline int vpmc_cpus_read(const struct vpmc_cpus *cpus, unsigned int firs
  * vpmc_reason_name() - The name of a reason
  * @reason:	enum vpmc_reason or enum vpmc_why.
  *
+ * Context: MT-Safe, AS-Safe.
+ *
  * Return: For instance "pmu-watchdog"; "unknown" for a number without a name.
  */
 const char *vpmc_reason_name(unsigned int reason);
@@ -748,6 +835,8 @@ const char *vpmc_reason_name(unsigned int reason);
 /**
  * vpmc_reason_text() - The text of a reason
  * @reason:	enum vpmc_reason or enum vpmc_why.
+ *
+ * Context: MT-Safe, AS-Safe.
  *
  * Return: A clause without a full stop.
  */
@@ -757,6 +846,8 @@ const char *vpmc_reason_text(unsigned int reason);
  * vpmc_reason_help() - What helps against a reason
  * @reason:	enum vpmc_reason or enum vpmc_why.
  *
+ * Context: MT-Safe, AS-Safe.
+ *
  * Return: A clause without a full stop; empty if nothing helps.
  */
 const char *vpmc_reason_help(unsigned int reason);
@@ -764,6 +855,8 @@ const char *vpmc_reason_help(unsigned int reason);
 /**
  * vpmc_holder_text() - The text of a holder of the PMU
  * @holder:	VPMC_HOLDER_*, of struct vpmc_info.
+ *
+ * Context: MT-Safe, AS-Safe.
  *
  * Return: A clause without a full stop.
  */
@@ -773,6 +866,8 @@ const char *vpmc_holder_text(unsigned int holder);
  * vpmc_holder_help() - How a holder can be made to give the PMU back
  * @holder:	VPMC_HOLDER_*, of struct vpmc_info.
  *
+ * Context: MT-Safe, AS-Safe.
+ *
  * Return: A clause without a full stop; empty if there is nothing to do.
  */
 const char *vpmc_holder_help(unsigned int holder);
@@ -780,6 +875,8 @@ const char *vpmc_holder_help(unsigned int holder);
 /**
  * vpmc_state_text() - The name of a set's state
  * @state:	enum vpmc_state.
+ *
+ * Context: MT-Safe, AS-Safe.
  *
  * Return: For instance "running". read() of the file gives the same name.
  */

@@ -10,6 +10,14 @@
 
 #include "internal.h"
 
+/* ABI: programs have these, and arrays of the first, in their own memory. See vpmc(7). */
+#ifdef __x86_64__
+_Static_assert(sizeof(struct vpmc_event) == 72, "vpmc_event never grows");
+#else
+_Static_assert(sizeof(struct vpmc_event) == 64, "vpmc_event never grows");
+#endif
+_Static_assert(sizeof(struct vpmc_error) == 1400, "vpmc_error never grows");
+
 /*
  * Copies what fits. Newlines become blanks, because the text must be one line.
  */

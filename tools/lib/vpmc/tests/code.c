@@ -30,3 +30,31 @@ int count_turns(unsigned long n, uint64_t *corrected, uint8_t *dirty)
 		err = vpmc_regions_close(regions);
 	return err;
 }
+
+/*
+ * The caller passes symbols of libvpmc-ffi, as another language does. What they count
+ * besides turns() is the same for each @i.
+ */
+typedef void read_page_fn(const struct vpmc_page *page, uint64_t *count, uint64_t *ticks);
+typedef int region_fn(struct vpmc_region *region);
+
+void read_around(read_page_fn *read_page, const struct vpmc_page *page, unsigned long i,
+		 uint64_t *before, uint64_t *after);
+void read_around(read_page_fn *read_page, const struct vpmc_page *page, unsigned long i,
+		 uint64_t *before, uint64_t *after)
+{
+	read_page(page, before, NULL);
+	turns(i, NULL);
+	read_page(page, after, NULL);
+}
+
+int region_around(region_fn *begin, region_fn *end, struct vpmc_region *region,
+		  unsigned long i);
+int region_around(region_fn *begin, region_fn *end, struct vpmc_region *region,
+		  unsigned long i)
+{
+	int err = begin(region);
+
+	turns(i, NULL);
+	return err ? err : end(region);
+}

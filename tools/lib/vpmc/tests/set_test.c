@@ -521,6 +521,35 @@ TEST_F(set, other_headers)
 	EXPECT_TRUE(is_guarded(&room, 64));
 }
 
+/* The same for arrays, whose elements have the size that the program knows. */
+TEST_F(set, other_headers_arrays)
+{
+	unsigned char room[2 * (sizeof(struct vpmc_global_cpu) + 32) + 64];
+	struct vpmc_global_cpu cpu[2];
+	struct vpmc_cpus *cpus;
+	size_t size, i;
+	int more;
+
+	ASSERT_EQ(0, vpmc_cpus_open(&cpus, &error));
+	for (more = -32; more <= 32; more += 32) {
+		size = sizeof(struct vpmc_global_cpu) + more;
+		filled_with_ones(room, sizeof(room));
+		ASSERT_EQ(2, vpmc_cpus_read_sized(cpus, 0, room, 2, size));
+		memset(cpu, 0, sizeof(cpu));
+		for (i = 0; i < 2; i++) {
+			memcpy(&cpu[i], room + i * size, more < 0 ? size : sizeof(*cpu));
+			EXPECT_EQ(i, cpu[i].cpu);
+			EXPECT_EQ(0, cpu[i].nr_counters);
+			EXPECT_EQ(0, cpu[i].sum[0]);
+		}
+		for (i = sizeof(*cpu); i < size; i++)
+			EXPECT_EQ(0, room[size + i]);
+		for (i = 2 * size; i < sizeof(room); i++)
+			EXPECT_EQ(0xff, room[i]);
+	}
+	vpmc_cpus_close(cpus);
+}
+
 /* A family with two children that have ended and one that lives. */
 TEST_F(set, family)
 {
