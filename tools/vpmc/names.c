@@ -4,15 +4,16 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
-#include <dlfcn.h>
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
+#include <libiberty/demangle.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "fail.h"
+#include "lines.h"
 #include "names.h"
 
 struct names {
@@ -21,38 +22,27 @@ struct names {
 	Dwfl *dwfl;		/* NULL if the file is not there any more */
 	Dwfl_Module *file;	/* NULL if it has no names */
 	struct symbols *symbols;	/* of names_find_start(), or NULL */
+	struct units *units;	/* of lines_find() */
 	struct names *next;
 };
 
 static struct names *all;
 
-/* Demangles a C++ name, if libstdc++ is installed. */
+/* Demangles a name of C++, Rust or D. */
 static char *plain(const char *symbol)
 {
-	static char *(*demangle)(const char *name, char *buffer, size_t *size,
-				 int *status);
-	static bool looked;
-	char *result;
+	/* D is not tried by itself: other names begin alike. */
+	int language = strncmp(symbol, "_D", 2) ? DMGL_AUTO : DMGL_DLANG;
+	char *result = NULL;
 
-	if (!looked) {
-		void *library = dlopen("libstdc++.so.6", RTLD_LAZY);
-
-		looked = true;
-		if (library)
-			demangle = (char *(*)(const char *, char *, size_t *, int *))
-				   dlsym(library, "__cxa_demangle");
-	}
-	if (strncmp(symbol, "_Z", 2) || !demangle)
-		return get_text("%s", symbol);
-	result = demangle(symbol, NULL, NULL, NULL);
+	if (*symbol == '_')
+		result = cplus_demangle(symbol, language | DMGL_PARAMS | DMGL_ANSI);
 	return result ? result : get_text("%s", symbol);
 }
 
-static void find_source(Dwfl_Module *module, uint64_t address, struct name *name)
+static void find_source(struct names *names, uint64_t address, struct name *name)
 {
-	Dwfl_Line *line = dwfl_module_getsrc(module, address);
-	const char *file = line ? dwfl_lineinfo(line, NULL, &name->line, NULL, NULL,
-						NULL) : NULL;
+	const char *file = lines_find(names->file, &names->units, address, &name->line);
 
 	name->file = file ? get_text("%s", file) : NULL;
 }
@@ -229,7 +219,7 @@ bool names_find_offset(struct names *names, uint64_t offset, struct name *name)
 	name->nameless = !symbol || (sym.st_size && inside >= sym.st_size);
 	name->function = name->nameless ? get_text("[%s]", name->module) :
 					  plain(symbol);
-	find_source(names->file, address, name);
+	find_source(names, address, name);
 	return true;
 }
 
@@ -252,6 +242,6 @@ bool names_find_start(struct names *names, uint64_t offset, struct name *name)
 	name->function = symbol ? plain(symbol) :
 			 get_text("%s+%#llx", name->module,
 				  (unsigned long long)(address - start));
-	find_source(names->file, address, name);
+	find_source(names, address, name);
 	return true;
 }

@@ -59,6 +59,19 @@ for scene in plain threads moving children killed; do
 done
 vpmc stat -x , -o csv -e instructions -- sampled plain 1000000
 
+# a program without .debug_aranges, as clang and rustc make them
+vpmc record -c 10000 -o units.record -- sampled-units plain 1000000
+for function in one two; do
+	equal "without .debug_aranges: the lines of $function()" "$(at /out/plain.record $function | cut -d: -f1)" \
+		"$(vpmc report units.record 2>/dev/null | awk -v f=$function '$5 ~ /sampled\.c:/ && $6 == f { sub(".*:", "", $5); print $5 }')"
+done
+
+# names as compilers of several languages make them
+vpmc record -c 10000 -o mangled.record -- mangled 1000000
+for name in 'void space::add<int>(int)' 'crate::module::add' 'crate::module::sub' 'module.add()' '_Dodd'; do
+	equal "a name that was mangled: $name" 1 "$(vpmc report mangled.record 2>/dev/null | grep -cF " $name " | sed 's/^[1-9].*/1/')"
+done
+
 # a program without symbols
 vpmc record -c 10000 -o stripped.record -- sampled-stripped plain 1000000 >said 2>&1
 vpmc report stripped.record >said 2>&1
