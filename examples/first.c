@@ -21,7 +21,7 @@ static void read_counts(const volatile struct vpmc_page *page, __u64 *count)
 
 int main(void)
 {
-	struct vpmc_control set = { .size = sizeof(set), .nr_counters = 2, .flags = VPMC_CONTROL_NEW,
+	struct vpmc_control set = { .size = sizeof(set), .nr_counters = 2,
 	    .counter = { { 0x100c0, VPMC_ANY }, { 0x100c4, VPMC_ANY } } };
 	__u64 a[VPMC_MAX_COUNTERS], b[VPMC_MAX_COUNTERS];
 	int fd = open("/proc/self/perfctr", O_RDWR | O_CREAT, 0666);
@@ -29,12 +29,14 @@ int main(void)
 
 	if (page == MAP_FAILED)
 		err(1, fd < 0 ? "/proc/self/perfctr (needs CONFIG_VPMC=y)" : "mmap");
-	if (ioctl(fd, VPMC_IOC_CONTROL, &set))	/* EEXIST: vpmc stat counts this thread */
+	int first = page->nr_counters;	/* of a set that is there, as by vpmc stat: it grows */
+	set.flags = page->state == VPMC_STATE_EMPTY ? VPMC_CONTROL_NEW : VPMC_CONTROL_ADD;
+	if (ioctl(fd, VPMC_IOC_CONTROL, &set))
 		err(1, "CONTROL: counter %u, enum vpmc_reason %u", set.bad_counter, set.reason);
 	if (!(page->caps & VPMC_CAP_RDPMC))
 		errx(1, "RDPMC is forbidden: /sys/bus/event_source/devices/cpu/rdpmc is 0");
 	read_counts(page, a);	/* no system call, here and below */
 	for (int i = 1000000; i; i--) __asm__ volatile("" : "+r" (i));	/* the work */
 	read_counts(page, b);
-	printf("%llu instructions, %llu branches\n", b[0] - a[0], b[1] - a[1]);
+	printf("%llu instructions, %llu branches\n", b[first] - a[first], b[first + 1] - a[first + 1]);
 }
