@@ -29,7 +29,7 @@ int main(void)
 
 	if (page == MAP_FAILED)
 		err(1, fd < 0 ? "/proc/self/perfctr (needs CONFIG_VPMC=y)" : "mmap");
-	int first = page->nr_counters;	/* of a set that is there, as by vpmc stat: it grows */
+	int first = page->nr_counters;	/* Is there a set, as by vpmc stat? It grows. */
 	set.flags = page->state == VPMC_STATE_EMPTY ? VPMC_CONTROL_NEW : VPMC_CONTROL_ADD;
 	if (ioctl(fd, VPMC_IOC_CONTROL, &set))
 		err(1, "CONTROL: counter %u, enum vpmc_reason %u", set.bad_counter, set.reason);

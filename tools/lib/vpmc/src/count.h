@@ -19,8 +19,12 @@
  * by hand.
  */
 #define count_all(page_, count_, first_, bytes_) do {			\
-	register const struct vpmc_page *at_page __asm__("r9") = (page_); \
-	register uintptr_t at_byte __asm__("r11") = (bytes_);		\
+	/* A sanitizer's call may be in these expressions, and changes registers. */ \
+	const struct vpmc_page *const the_page = (page_);		\
+	uint64_t *const the_count = (count_);				\
+	const uintptr_t the_bytes = (bytes_);				\
+	register const struct vpmc_page *at_page __asm__("r9") = the_page; \
+	register uintptr_t at_byte __asm__("r11") = the_bytes;		\
 									\
 	__asm__ __volatile__(						\
 		"1:\n\t"						\
@@ -34,7 +38,7 @@
 		"sub $8, %[at]\n\t"					\
 		"jnz 1b"						\
 		: [at] "+r" (at_byte)					\
-		: [page] "r" (at_page), [count] "S" (count_),		\
+		: [page] "r" (at_page), [count] "S" (the_count),	\
 		  [first] "i" (first_),					\
 		  [slot] "i" (offsetof(struct vpmc_page, slot[0].index)), \
 		  [base] "i" (offsetof(struct vpmc_page, slot[0].base)), \
