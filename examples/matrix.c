@@ -35,10 +35,9 @@ static inline __attribute__((always_inline)) void by_columns(void)
  * Checks afterwards whether the thread was switched out. Takes the least of
  * some passes, because interrupts evict cache lines.
  */
-#define COUNT(walk, element) ({							\
+#define COUNT(walk) ({							\
 	uint64_t generation, before, added, least = UINT64_MAX, sign = page->sign; \
-	uint32_t index = page->slot[element].index;			\
-									\
+	uint32_t index = page->slot[page->nr_counters - 1].index;	\
 	for (int pass = 0; pass < PASSES; pass++) {			\
 		generation = *(const volatile __u64 *)&page->generation; \
 		before = vpmc_rdpmc(index);				\
@@ -64,8 +63,6 @@ int main(int argc, char **argv)
 	if (page == MAP_FAILED)
 		err(1, fd < 0 ? "/proc/self/perfctr (needs CONFIG_VPMC=y)" : "mmap");
 	/* If there is a set, as under vpmc stat, this counter is added to it. */
-	unsigned int element = page->nr_counters;
-
 	set.flags = page->state == VPMC_STATE_EMPTY ? VPMC_CONTROL_NEW : VPMC_CONTROL_ADD;
 	if (ioctl(fd, VPMC_IOC_CONTROL, &set))
 		err(1, "CONTROL: counter %u, enum vpmc_reason %u", set.bad_counter, set.reason);
@@ -73,8 +70,8 @@ int main(int argc, char **argv)
 		errx(1, "RDPMC is forbidden: /sys/bus/event_source/devices/cpu/rdpmc is 0");
 	for (int i = 0; i < N * N; i++)
 		(&matrix[0][0])[i] = i;		/* clears the pages */
-	rows = COUNT(by_rows, element);
-	columns = COUNT(by_columns, element);
+	rows = COUNT(by_rows);
+	columns = COUNT(by_columns);
 	if (!rows)
 		errx(1, "this event counts nothing here: name another one");
 	printf("by rows     %8llu\nby columns  %8llu\nratio       %8.1f\n",
