@@ -274,7 +274,7 @@ TEST_F(sample_map, replaced_meanwhile)
 	ASSERT_EQ(0, make_file(SECOND, code_write_out));
 	ASSERT_EQ(0, put_code(self->at, FIRST));
 	control_init(control, VPMC_CONTROL_REARM | VPMC_CONTROL_SAMPLE | FAMILY);
-	control_add_period(control, EV_KERNEL_INSNS, 0, KERNEL_PERIOD);
+	control_add_period(control, EV_KERNEL_INSNS, VPMC_ANY, KERNEL_PERIOD);
 	control->ring_records = RECORDS;
 	control->ring_watermark = 1;
 	ASSERT_EQ(0, set_control(&self->set));

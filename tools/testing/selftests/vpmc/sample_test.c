@@ -494,7 +494,7 @@ TEST(kernel_counts)
 		int other;
 
 		control_init(&set.control, VPMC_CONTROL_REARM | VPMC_CONTROL_SAMPLE);
-		control_add_period(&set.control, EV_KERNEL_INSNS, 0, KERNEL_PERIOD);
+		control_add_period(&set.control, EV_KERNEL_INSNS, VPMC_ANY, KERNEL_PERIOD);
 		set.control.ring_records = 16;
 		set.control.ring_watermark = 1;
 		if (samples_alloc(&got) || set_control(&set) || become(USER))

@@ -132,7 +132,7 @@ static inline int open_sampled(struct set *set, uint64_t period,
 	control_init(control, VPMC_CONTROL_STOPPED | VPMC_CONTROL_REARM |
 		     VPMC_CONTROL_SAMPLE | flags);
 	control_add_period(control, EV_INSNS, FIXED(0), period);
-	control_choose(control, EV_BRANCHES, 0);
+	control_choose(control, EV_BRANCHES, VPMC_ANY);
 	control->ring_records = records;
 	control->ring_watermark = records > 1 ? records / 2 : 1;
 	return set->page == MAP_FAILED ? -ENOMEM : set_control(set);
