@@ -9,13 +9,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "bench/ways.h"
 #include "commands.h"
-#include "fail.h"
-#include "member.h"
-#include "options.h"
-#include "output.h"
-#include "table.h"
-#include "ways.h"
+#include "common/fail.h"
+#include "common/json-write.h"
+#include "common/options.h"
+#include "common/output.h"
+#include "common/table.h"
 
 struct bench {
 	unsigned int n;

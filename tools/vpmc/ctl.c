@@ -15,13 +15,13 @@
 #include <vpmc.h>
 
 #include "commands.h"
-#include "departures.h"
-#include "fail.h"
-#include "member.h"
-#include "options.h"
-#include "output.h"
-#include "portable.h"
-#include "table.h"
+#include "common/departures.h"
+#include "common/fail.h"
+#include "common/json-write.h"
+#include "common/options.h"
+#include "common/output.h"
+#include "common/portable.h"
+#include "common/table.h"
 
 struct ctl_options {
 	const char *action;

@@ -14,14 +14,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "child.h"
 #include "commands.h"
-#include "fail.h"
-#include "graph.h"
+#include "common/fail.h"
+#include "common/options.h"
+#include "common/output.h"
 #include "graph/record.h"
-#include "options.h"
-#include "output.h"
-#include "plan.h"
+#include "profile/graph.h"
+#include "stat/child.h"
+#include "stat/plan.h"
 
 #ifndef GRAPH_LIBRARY
 #define GRAPH_LIBRARY	"/usr/lib/vpmc/libvpmc-graph.so"

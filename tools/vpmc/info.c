@@ -15,11 +15,11 @@
 #include <vpmc.h>
 
 #include "commands.h"
-#include "fail.h"
-#include "member.h"
-#include "options.h"
-#include "output.h"
-#include "setting.h"
+#include "common/fail.h"
+#include "common/json-write.h"
+#include "common/options.h"
+#include "common/output.h"
+#include "common/setting.h"
 
 struct info_options {
 	bool quiet, json;

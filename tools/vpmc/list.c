@@ -14,10 +14,10 @@
 #include <vpmc.h>
 
 #include "commands.h"
-#include "fail.h"
-#include "options.h"
-#include "output.h"
-#include "table.h"
+#include "common/fail.h"
+#include "common/options.h"
+#include "common/output.h"
+#include "common/table.h"
 
 struct list {
 	const char *glob;	/* NULL to list all events */

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "commands.h"
-#include "fail.h"
-#include "limits.h"
-#include "options.h"
+#include "common/fail.h"
+#include "common/limits.h"
+#include "common/options.h"
 
 static const struct {
 	const char *name;

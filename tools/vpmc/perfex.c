@@ -16,9 +16,9 @@
 #include <unistd.h>
 #include <vpmc.h>
 
-#include "child.h"
 #include "commands.h"
-#include "fail.h"
+#include "common/fail.h"
+#include "stat/child.h"
 
 #define MAX_EVENTS	PERFCTR_X86_MAX_COUNTERS
 #define SELECT_EN	0x400000U

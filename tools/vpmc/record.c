@@ -14,16 +14,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "child.h"
 #include "commands.h"
-#include "fail.h"
-#include "member.h"
-#include "options.h"
-#include "output.h"
-#include "plan.h"
-#include "record-file.h"
-#include "result.h"
-#include "run.h"
+#include "common/fail.h"
+#include "common/json-write.h"
+#include "common/options.h"
+#include "common/output.h"
+#include "profile/record-file.h"
+#include "stat/child.h"
+#include "stat/plan.h"
+#include "stat/result.h"
+#include "stat/run.h"
 
 #define MOST_RECORDS	4096	/* samples in the kernel's buffer of each CPU */
 #define LEAST_RECORDS	16

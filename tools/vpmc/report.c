@@ -11,14 +11,14 @@
 #include <sys/stat.h>
 
 #include "commands.h"
-#include "fail.h"
-#include "identity.h"
-#include "merge.h"
-#include "options.h"
-#include "output.h"
-#include "member.h"
-#include "page.h"
-#include "samples.h"
+#include "common/fail.h"
+#include "common/json-write.h"
+#include "common/options.h"
+#include "common/output.h"
+#include "profile/identity.h"
+#include "profile/page.h"
+#include "profile/samples.h"
+#include "stat/merge.h"
 
 enum { OPTION_HTML = 0x100, OPTION_FOLDED, OPTION_SYMFS };
 

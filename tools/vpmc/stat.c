@@ -10,15 +10,15 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "child.h"
 #include "commands.h"
-#include "cpus.h"
-#include "fail.h"
-#include "input.h"
-#include "openmetrics.h"
-#include "options.h"
-#include "output.h"
-#include "result.h"
+#include "common/fail.h"
+#include "common/options.h"
+#include "common/output.h"
+#include "cpus/cpus.h"
+#include "stat/child.h"
+#include "stat/input.h"
+#include "stat/openmetrics.h"
+#include "stat/result.h"
 
 enum { OPTION_NO_INHERIT = 0x100, OPTION_PER_THREAD, OPTION_METRICS,
        OPTION_SPLIT, OPTION_STOPPED, OPTION_FORMAT, OPTION_INTERVAL,

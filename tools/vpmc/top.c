@@ -9,15 +9,15 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "child.h"
 #include "commands.h"
-#include "cpus.h"
-#include "fail.h"
-#include "options.h"
-#include "output.h"
+#include "common/clock.h"
+#include "common/fail.h"
+#include "common/options.h"
+#include "common/output.h"
+#include "cpus/cpus.h"
+#include "stat/child.h"
 
 enum { OPTION_REVOKE = 0x100 };
 
@@ -62,10 +62,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static int64_t milliseconds(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
+	return now() / 1000000;
 }
 
 /* Waits until the time @until. Returns false if a signal comes before. */
@@ -87,7 +84,7 @@ static bool wait_until(int64_t until)
 static void show(const struct vpmc_cpus *cpus, const struct group *group,
 		 const struct top *top)
 {
-	struct cpus_sample now = {}, before = {}, other;
+	struct cpus_sample counts = {}, before = {}, other;
 	bool terminal = isatty(STDOUT_FILENO);
 	int64_t next = milliseconds();
 	unsigned int round = 0;
@@ -96,19 +93,19 @@ static void show(const struct vpmc_cpus *cpus, const struct group *group,
 		next += top->delay_ms;
 		if (!wait_until(next))
 			break;
-		cpus_read(cpus, &now);
+		cpus_read(cpus, &counts);
 		if (terminal)
 			fputs("\033[H\033[J", stdout);
 		else if (round)
 			putchar('\n');
-		cpus_table(stdout, group, &now, &before,
+		cpus_table(stdout, group, &counts, &before,
 			   terminal && !getenv("NO_COLOR"));
 		output_finish();
 		other = before;
-		before = now;
-		now = other;
+		before = counts;
+		counts = other;
 	} while (++round != top->rounds);
-	free(now.cpu);
+	free(counts.cpu);
 	free(before.cpu);
 }
 

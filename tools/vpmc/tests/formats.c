@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../cpus.h"
-#include "../openmetrics.h"
-#include "../result.h"
+#include "cpus/cpus.h"
+#include "stat/openmetrics.h"
+#include "stat/result.h"
 
 #define BIG	18446744073709551615ULL
 

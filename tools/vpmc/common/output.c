@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Writes a result to standard error, standard output or a file.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fail.h"
+#include "common/output.h"
+
+static const char *wanted;	/* argument of -o */
+static struct outfile out = { .fd = -1 };
+static char *text;		/* text to be written */
+static size_t length;
+
+static const char *written_to(void)
+{
+	if (!wanted)
+		return "standard error";
+	return strcmp(wanted, "-") ? wanted : "standard output";
+}
+
+static const char *remedy(int error)
+{
+	switch (error) {
+	case ENOENT:
+	case ENOTDIR:
+		return "make its directory, or name another file by -o";
+	case EACCES:
+	case EPERM:
+	case EROFS:
+		return "name a file by -o in a directory that you may write to";
+	case ENOSPC:
+	case EDQUOT:
+		return "free some space, or name another file by -o";
+	case EPIPE:
+		return "keep its reader running, or name a file by -o";
+	case EISDIR:
+		return "name a file by -o, not a directory";
+	case ELOOP:
+		return "a link is followed only if -o names it";
+	case EBADF:
+		return "open that descriptor, or name a file by -o";
+	default:
+		return "name another file by -o";
+	}
+}
+
+__attribute__((__noreturn__))
+static void cannot(const char *verb, int error)
+{
+	fail(STATUS_OURS, "%s: cannot %s it: %s; %s", written_to(), verb,
+	     strerror(error), remedy(error));
+}
+
+static void drop(void)
+{
+	vpmc_outfile_drop(&out);
+}
+
+void output_file(struct outfile *file, const char *name, unsigned int flags)
+{
+	int err;
+
+	wanted = name;
+	if (!*name)
+		fail(STATUS_OURS, "-o: the file's name is empty; name a file");
+	if (!strcmp(name, "-"))
+		name = "/dev/stdout";
+	err = vpmc_outfile_open(file, name, flags);
+	if (err)
+		cannot(err == -EBADF || err == -EISDIR ? "write" : "create", -err);
+}
+
+FILE *output_open(const char *name, unsigned int flags)
+{
+	static bool registered;
+	FILE *file;
+
+	if (!registered)
+		atexit(drop);
+	registered = true;
+	output_file(&out, name ? name : "/dev/stderr", flags);
+	wanted = name;
+	file = open_memstream(&text, &length);
+	if (!file)
+		cannot("create", errno);
+	return file;
+}
+
+void output_close(FILE *file)
+{
+	int err;
+
+	if (fclose(file))
+		cannot("write", errno);
+	/* A closed pipe is reported as an error, like a full disk. */
+	signal(SIGPIPE, SIG_IGN);
+	err = vpmc_outfile_write(&out, text, length);
+	if (err)
+		cannot("write", -err);
+	free(text);
+}
+
+bool output_is_terminal(void)
+{
+	return isatty(out.fd);
+}
+
+void output_finish(void)
+{
+	wanted = "-";
+	if (fflush(stdout) || ferror(stdout))
+		cannot("write", errno);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Merges the results of several ranks.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef MERGE_H
+#define MERGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/departures.h"
+
+/* number that several ranks have */
+struct spread {
+	char *region;		/* name of a region, or NULL for the whole program */
+	char *name;
+	bool is_time;		/* the unit is nanoseconds */
+	unsigned int ranks;	/* number of ranks that have this number */
+	unsigned __int128 sum;
+	uint64_t min, max;
+	uint32_t min_rank, max_rank;
+	uint32_t last_rank;	/* rank whose files are being read */
+	uint64_t last;		/* sum of that rank's threads */
+};
+
+struct merge {
+	const char *directory;
+	char *command;		/* command line, as JSON text from the files */
+	uint32_t *rank;		/* sorted */
+	unsigned int nr_ranks;
+	uint32_t *missing;
+	unsigned int nr_missing;
+	struct ended {		/* ranks whose program has ended with an error */
+		uint32_t rank;
+		unsigned int signal;	/* that ended it, or 0 */
+		unsigned int status;
+	} *ended;
+	unsigned int nr_ended;
+	struct departures left;	/* of all ranks */
+	uint64_t living, replaced;
+	struct spread *spread;	/* in order of first appearance */
+	unsigned int nr;
+};
+
+/* Reads rank-N.json and regions-N.json. Fails if they are not of one run. */
+void merge_read(struct merge *merge, const char *directory);
+
+double spread_mean(const struct spread *spread);
+
+/* Returns the maximum divided by the mean, or 1 if all values are zero. */
+double spread_imbalance(const struct spread *spread);
+
+void merge_print_text(FILE *file, const struct merge *merge);
+void merge_print_json(FILE *file, const struct merge *merge);
+
+#endif /* MERGE_H */

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Prints counts as OpenMetrics. Numbers in the file never decrease: the counts
+ * of earlier runs are added. Events of earlier runs stay in the file.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/clock.h"
+#include "common/fail.h"
+#include "common/output.h"
+#include "stat/openmetrics.h"
+
+#define NS		1000000000ULL
+#define MOST_FILE	(1 << 20)	/* bytes; some hundred events have 100,000 */
+
+/* number of an earlier run */
+struct series {
+	char *event;	/* name of the event, escaped as in the file */
+	uint64_t value;
+};
+
+static struct series *before;
+static unsigned int nr_before;
+static const struct result *counted;
+static uint64_t next;		/* time of the next write, in nanoseconds */
+
+/* facts that are in the file, in its order */
+static const struct {
+	enum fact fact;
+	const char *name, *unit, *help;
+} facts[] = {
+	{ FACT_RUN_TIME, "vpmc_run_seconds", "seconds", "Time that all threads ran on a CPU while counting." },
+	{ FACT_SWITCHES, "vpmc_switches", NULL, "How often threads were put on a CPU." },
+	{ FACT_MIGRATIONS, "vpmc_migrations", NULL, "How many of these to another CPU." },
+};
+#define NR_FILE_FACTS	(sizeof(facts) / sizeof(facts[0]))
+
+static uint64_t fact_before[NR_FILE_FACTS];
+
+/* threads that were counted and then not, by way: departures, and those replaced */
+#define NR_WAYS		(DEPARTURES + 1)
+#define WAY_HEAD	"vpmc_left_threads_total{way=\""
+#define WAY_TAIL	"\"} "
+
+static uint64_t way_before[NR_WAYS];
+
+static const char *way_word(unsigned int way)
+{
+	return way < DEPARTURES ? departure_word(way) : "replacement";
+}
+
+static uint64_t way_number(const struct remarks *remarks, unsigned int way)
+{
+	return way < DEPARTURES ? remarks->left.number[way] : remarks->replaced;
+}
+
+static char *escape(const char *text)
+{
+	char *result = get_memory(NULL, 2 * strlen(text) + 1, 1), *at = result;
+
+	for (; *text; text++) {
+		if (*text == '\\' || *text == '"' || *text == '\n')
+			*at++ = '\\';
+		*at++ = *text == '\n' ? 'n' : *text;
+	}
+	*at = 0;
+	return result;
+}
+
+static uint64_t earlier(const char *event)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_before; i++)
+		if (!strcmp(before[i].event, event))
+			return before[i].value;
+	return 0;
+}
+
+static void remember(char *event, uint64_t value)
+{
+	before = get_memory(before, nr_before + 1, sizeof(*before));
+	before[nr_before++] = (struct series){ event, value };
+}
+
+/* Parses N or, for seconds, N.NNNNNNNNN, which is returned in nanoseconds. */
+static bool take_number(const char *text, bool seconds, uint64_t *value)
+{
+	unsigned long long whole, part = 0;
+	int end = 0;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	if (!seconds && sscanf(text, "%llu%n", &whole, &end) == 1 && !text[end]) {
+		*value = whole;
+		return true;
+	}
+	if (!seconds || sscanf(text, "%llu.%9llu%n", &whole, &part, &end) != 2 ||
+	    text[end] || strlen(strchr(text, '.')) != 10)
+		return false;
+	*value = whole * NS + part;
+	return true;
+}
+
+static bool take_event(char *line)
+{
+	static const char head[] = "vpmc_events_total{event=\"";
+	static const char tail[] = "\",unit=\"events\"} ";
+	char *event, *end;
+	uint64_t value;
+
+	if (strncmp(line, head, strlen(head)))
+		return false;
+	event = line + strlen(head);
+	/*
+	 * Quotes in an event's name are escaped, so the tail cannot be in the
+	 * name.
+	 */
+	end = strstr(event, tail);
+	if (!end || !take_number(end + strlen(tail), false, &value))
+		return false;
+	*end = 0;
+	remember(get_text("%s", event), value);
+	return true;
+}
+
+static bool take_way(const char *line)
+{
+	unsigned int way;
+
+	if (strncmp(line, WAY_HEAD, strlen(WAY_HEAD)))
+		return false;
+	line += strlen(WAY_HEAD);
+	for (way = 0; way < NR_WAYS; way++) {
+		size_t length = strlen(way_word(way));
+
+		if (!strncmp(line, way_word(way), length) &&
+		    !strncmp(line + length, WAY_TAIL, strlen(WAY_TAIL)))
+			return take_number(line + length + strlen(WAY_TAIL),
+					   false, &way_before[way]);
+	}
+	return false;
+}
+
+static bool take_line(char *line)
+{
+	size_t i;
+
+	if (*line == '#' || take_event(line) || take_way(line))
+		return true;
+	for (i = 0; i < NR_FILE_FACTS; i++) {
+		size_t length = strlen(facts[i].name);
+
+		if (!strncmp(line, facts[i].name, length) &&
+		    !strncmp(line + length, "_total ", 7))
+			return take_number(line + length + 7,
+					   fact_is_time[facts[i].fact],
+					   &fact_before[i]);
+	}
+	return false;
+}
+
+static void read_file(const struct stat_options *options)
+{
+	FILE *file = fopen(options->output, "re");
+	char *line = NULL;
+	size_t size = 0;
+	struct stat status;
+	bool ended = false;
+	ssize_t n;
+
+	if (!file && errno != ENOENT)
+		fail(STATUS_OURS, "%s: cannot be read: %s; name another file by -o",
+		     options->output, strerror(errno));
+	if (!file)
+		return;
+	if (!fstat(fileno(file), &status) && status.st_size > MOST_FILE)
+		fail(STATUS_OURS, "%s: is not what vpmc wrote: it is too large; remove it, or name another file by -o",
+		     options->output);
+	while ((n = getline(&line, &size, file)) > 0) {
+		if (line[n - 1] == '\n')
+			line[n - 1] = 0;
+		if (ended || !take_line(line))
+			fail(STATUS_OURS, "%s: is not what vpmc wrote: %.60s; remove it, or name another file by -o",
+			     options->output, line);
+		ended = !strcmp(line, "# EOF");
+	}
+	if (!ended)
+		fail(STATUS_OURS, "%s: is not what vpmc wrote: it has no end; remove it, or name another file by -o",
+		     options->output);
+	free(line);
+	fclose(file);
+}
+
+static void print_head(FILE *file, const char *name, const char *unit,
+		       const char *help)
+{
+	fprintf(file, "# TYPE %s counter\n", name);
+	if (unit)
+		fprintf(file, "# UNIT %s %s\n", name, unit);
+	fprintf(file, "# HELP %s %s\n", name, help);
+}
+
+static void print_event(FILE *file, const char *event, uint64_t value)
+{
+	fprintf(file, "vpmc_events_total{event=\"%s\",unit=\"events\"} %" PRIu64 "\n",
+		event, value);
+}
+
+static bool is_counted(const struct group *group, const char *event)
+{
+	unsigned int i;
+	bool found = false;
+
+	for (i = 0; i < group->nr && !found; i++) {
+		char *name = escape(group->events[i].name);
+
+		found = !left_out(&group->events[i]) && !strcmp(name, event);
+		free(name);
+	}
+	return found;
+}
+
+static void print_events(FILE *file, const struct result *result)
+{
+	const struct group *group = &result->plan->groups[0];
+	unsigned int i;
+
+	print_head(file, "vpmc_events", NULL, "Events that were counted.");
+	for (i = 0; i < group->nr; i++) {
+		const struct vpmc_event *event = &group->events[i];
+		char *name;
+
+		if (left_out(event))
+			continue;
+		name = escape(event->name);
+		print_event(file, name, earlier(name) +
+			    result_event(result, 0, event).mean);
+		free(name);
+	}
+	for (i = 0; i < nr_before; i++)
+		if (!is_counted(group, before[i].event))
+			print_event(file, before[i].event, before[i].value);
+}
+
+static void print_ways(FILE *file, const struct result *result)
+{
+	struct remarks remarks = result_remarks(result);
+	unsigned int way;
+
+	print_head(file, "vpmc_left_threads", NULL,
+		   "Threads that were counted, and then not: what they did later is missing.");
+	for (way = 0; way < NR_WAYS; way++)
+		fprintf(file, WAY_HEAD "%s" WAY_TAIL "%" PRIu64 "\n", way_word(way),
+			way_before[way] + way_number(&remarks, way));
+}
+
+void print_openmetrics(FILE *file, const struct result *result)
+{
+	size_t i;
+
+	print_events(file, result);
+	for (i = 0; i < NR_FILE_FACTS; i++) {
+		uint64_t value = fact_before[i] +
+				 result_fact(result, facts[i].fact).mean;
+
+		print_head(file, facts[i].name, facts[i].unit, facts[i].help);
+		if (fact_is_time[facts[i].fact])
+			fprintf(file, "%s_total %" PRIu64 ".%09" PRIu64 "\n",
+				facts[i].name, value / (uint64_t)NS,
+				value % (uint64_t)NS);
+		else
+			fprintf(file, "%s_total %" PRIu64 "\n", facts[i].name,
+				value);
+	}
+	print_ways(file, result);
+	fprintf(file, "# EOF\n");
+}
+
+/* Writes the file at once, so that errors are reported before COMMAND runs. */
+void openmetrics_begin(const struct result *result)
+{
+	FILE *file;
+
+	read_file(result->options);
+	counted = result;
+	next = now() + result->options->interval_ms * 1000000ULL;
+	file = output_open(result->options->output, OUTFILE_REPLACE);
+	print_openmetrics(file, result);
+	output_close(file);
+}
+
+int openmetrics_wait(const struct stat_options *options)
+{
+	uint64_t time = now();
+
+	if (!options->interval_ms)
+		return -1;
+	return time >= next ? 0 : (next - time) / 1000000 + 1;
+}
+
+/* Writes the file, or returns why that is not possible. */
+static int write_now(const struct result *result)
+{
+	struct outfile out;
+	char *text = NULL;
+	size_t length;
+	FILE *file;
+	int err = vpmc_outfile_open(&out, result->options->output, OUTFILE_REPLACE);
+
+	if (err)
+		return err;
+	file = open_memstream(&text, &length);
+	if (file)
+		print_openmetrics(file, result);
+	if (file && !fclose(file))
+		err = vpmc_outfile_write(&out, text, length);
+	else
+		err = -ENOMEM;
+	vpmc_outfile_drop(&out);
+	free(text);
+	return err;
+}
+
+/* COMMAND is not disturbed by an error here. The next interval brings another try. */
+void openmetrics_write(const struct run *run)
+{
+	static bool told;
+	struct run copy = *run;
+	struct result result = { .options = counted->options, .plan = counted->plan,
+				 .run = &copy, .nr = 1 };
+	int err = write_now(&result);
+
+	if (err && !told)
+		note("%s: cannot be written: %s; it is tried again at each interval",
+		     counted->options->output, strerror(-err));
+	told = err;
+	next += counted->options->interval_ms * 1000000ULL;
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Selects the events, and splits them into groups that fit into the counters.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/fail.h"
+#include "common/options.h"
+#include "stat/plan.h"
+
+static const char usual[] = "instructions?,cycles?,branches?,branch-misses?";
+
+/* events that the ratios of --metrics need */
+static const char for_metrics[] =
+	"instructions?,cycles?,branches?,branch-misses?,cache-references?,cache-misses?";
+
+static bool does_not_fit(unsigned int reason)
+{
+	return reason == VPMC_REASON_NO_COUNTER ||
+	       reason == VPMC_REASON_TOO_MANY ||
+	       reason == VPMC_REASON_INDEX_TAKEN || reason == VPMC_WHY_CONFLICT;
+}
+
+/*
+ * Asks the kernel whether the events fit, by programming them in this thread,
+ * stopped. This thread has no other set. Returns 0, or the error of
+ * vpmc_program().
+ */
+static int try_set(struct vpmc_event *events, unsigned int nr,
+		   struct vpmc_error *error)
+{
+	struct vpmc *v;
+	int result = vpmc_open(&v, 0, error);
+
+	if (result)
+		return result;
+	result = vpmc_program(v, events, nr,
+			      VPMC_CONTROL_NEW | VPMC_CONTROL_STOPPED, error);
+	if (result != -EEXIST)
+		vpmc_unlink(v);
+	vpmc_close(v);
+	return result < 0 ? result : 0;
+}
+
+/*
+ * Returns @text, one event, with ":uk" if it is written without modes. What is wrong is
+ * found when the whole list is parsed.
+ */
+static char *event_of_both_modes(const char *text)
+{
+	struct vpmc_event *event;
+	unsigned int nr;
+	char *other;
+	int name;
+
+	if (vpmc_parse_events(text, &event, &nr, NULL))
+		return get_text("%s", text);
+	name = strcspn(event->text, "@?");
+	other = event->flags & VPMC_EVENT_USUAL_MODES ?
+		get_text("%.*s:uk%s", name, event->text, event->text + name) :
+		get_text("%s", text);
+	vpmc_free_events(event);
+	return other;
+}
+
+/* Returns the list with ":uk" after each event that is written without modes. */
+static char *list_of_both_modes(const char *list)
+{
+	char *copy = get_text("%s", list), *rest = copy, *text, *other = NULL;
+
+	while ((text = strsep(&rest, ",")))
+		other = options_list(other, event_of_both_modes(text));
+	free(copy);
+	return other;
+}
+
+/*
+ * Parses @list. Optional events that the processor lacks are kept and marked. With
+ * @both_modes, an event without modes counts in user and in kernel mode.
+ */
+static struct vpmc_event *parse(const char *list, bool both_modes, unsigned int *nr)
+{
+	struct vpmc_event *events;
+	struct vpmc_error error;
+
+	if (vpmc_parse_events(both_modes ? list_of_both_modes(list) : list, &events, nr,
+			      &error))
+		fail_error(&error);
+	return events;
+}
+
+static bool counts_the_same(const struct vpmc_event *a,
+			    const struct vpmc_event *b)
+{
+	return !((a->flags | b->flags) & VPMC_EVENT_LEFT_OUT) &&
+	       a->select == b->select;
+}
+
+static bool in_group(const struct group *group, const struct vpmc_event *event)
+{
+	unsigned int i;
+
+	for (i = 0; i < group->nr; i++)
+		if (counts_the_same(&group->events[i], event))
+			return true;
+	return false;
+}
+
+static void append(struct group *group, const struct vpmc_event *event)
+{
+	group->events = get_memory(group->events, group->nr + 1,
+				   sizeof(*group->events));
+	group->events[group->nr++] = *event;
+}
+
+static struct group *new_group(struct plan *plan)
+{
+	plan->groups = get_memory(plan->groups, plan->nr + 1,
+				  sizeof(*plan->groups));
+	plan->groups[plan->nr] = (struct group){};
+	return &plan->groups[plan->nr++];
+}
+
+/*
+ * Appends @event if the group then still fits. Otherwise removes the event
+ * again.
+ */
+static bool append_if_it_fits(struct group *group,
+			      const struct vpmc_event *event)
+{
+	struct vpmc_error error;
+
+	append(group, event);
+	if (!try_set(group->events, group->nr, &error))
+		return true;
+	if (!does_not_fit(error.reason))
+		plan_refused(group, &error);
+	group->nr--;
+	return false;
+}
+
+static void split(struct plan *plan, const struct group *all)
+{
+	struct group *group = new_group(plan);
+	unsigned int i;
+
+	for (i = 0; i < all->nr; i++) {
+		if (append_if_it_fits(group, &all->events[i]))
+			continue;
+		/*
+		 * An event that does not fit alone is refused by the kernel
+		 * later, with its reason.
+		 */
+		group = new_group(plan);
+		append(group, &all->events[i]);
+	}
+}
+
+/* Appends the events of -e. */
+static void append_all(struct group *group, const struct stat_options *options)
+{
+	unsigned int nr, i;
+	struct vpmc_event *events = parse(options->events, options->both_modes, &nr);
+
+	for (i = 0; i < nr; i++)
+		append(group, &events[i]);
+}
+
+/*
+ * Appends the default events, as far as this processor has them and they fit.
+ */
+static void append_wanted(struct group *group, const char *list, bool both_modes,
+			  bool all)
+{
+	unsigned int nr, i;
+	struct vpmc_event *events = parse(list, both_modes, &nr);
+
+	for (i = 0; i < nr; i++) {
+		if (events[i].flags & VPMC_EVENT_LEFT_OUT ||
+		    in_group(group, &events[i]))
+			continue;
+		if (all)
+			append(group, &events[i]);
+		else
+			append_if_it_fits(group, &events[i]);
+	}
+}
+
+static bool is_none(const char *list)
+{
+	return list && !strcmp(list, "none");
+}
+
+/*
+ * Returns true and sets @note if there is no PMU. Fails if vpmc is not
+ * available.
+ */
+static bool without_pmu(struct plan *plan, struct vpmc_info *info)
+{
+	struct vpmc_error error;
+	struct vpmc *v;
+
+	if (vpmc_get_info(info)) {
+		/* vpmc_open() returns the reason. */
+		if (vpmc_open(&v, 0, &error))
+			fail_error(&error);
+		vpmc_close(v);
+	}
+	if (info->kind != VPMC_KIND_TSC)
+		return false;
+	plan->note = "there is no PMU that can be used: run time, switches and migrations alone (vpmc info tells more)";
+	return true;
+}
+
+void plan_make(struct plan *plan, const struct stat_options *options)
+{
+	struct group all = {};
+	struct vpmc_info info;
+
+	*plan = (struct plan){};
+	if (is_none(options->events)) {
+		if (options->metrics)
+			fail(STATUS_OURS, "--metrics: there are no ratios of no events; leave out -e none");
+		new_group(plan);
+		return;
+	}
+	if (options->events) {
+		append_all(&all, options);
+	} else if (without_pmu(plan, &info)) {
+		new_group(plan);
+		return;
+	} else if (!options->metrics) {
+		/*
+		 * These events fit into four counters, whatever the processor. What
+		 * this thread may count says nothing about processors.
+		 */
+		append_wanted(&all, usual, options->both_modes,
+			      info.nr_gp >= 4 || options->all_cpus);
+	}
+	if (options->metrics)
+		append_wanted(&all, for_metrics, options->both_modes,
+			      options->split);
+	if (options->split)
+		split(plan, &all);
+	else
+		*new_group(plan) = all;
+}
+
+void plan_refused(const struct group *group, const struct vpmc_error *error)
+{
+	struct vpmc_error other;
+	unsigned int nr;
+
+	if (error->reason != VPMC_REASON_NO_COUNTER &&
+	    error->reason != VPMC_REASON_TOO_MANY)
+		fail_error(error);
+	for (nr = group->nr - 1; nr; nr--)
+		if (!try_set(group->events, nr, &other))
+			fail(STATUS_OURS, "%u events: the first %u fit into the counters at once, no more; leave some out, or let --split run the command once for each group",
+			     group->nr, nr);
+	fail_error(error);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Plans what is counted together: groups of events that fit into the counters.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef PLAN_H
+#define PLAN_H
+
+#include <vpmc.h>
+
+#include "stat/stat-options.h"
+
+/*
+ * Events of one set. With @may_move, the kernel chooses another counter for an event
+ * whose counter is perf's.
+ */
+struct group {
+	struct vpmc_event *events;
+	unsigned int nr;
+	bool may_move;
+};
+
+/*
+ * Groups of events. Without --split there is one group. With "-e none" that
+ * group is empty.
+ */
+struct plan {
+	struct group *groups;
+	unsigned int nr;
+	const char *note;	/* why only the run time is counted, or NULL */
+};
+
+/* Returns true if the event is optional and this processor lacks it. */
+static inline bool left_out(const struct vpmc_event *event)
+{
+	return event->flags & VPMC_EVENT_LEFT_OUT;
+}
+
+/*
+ * Makes the groups from -e, --metrics and --split. Fails if the options are
+ * wrong.
+ */
+void plan_make(struct plan *plan, const struct stat_options *options);
+
+/*
+ * Explains why a set was refused, and ends the process. If there are too many
+ * events, says how many of them fit.
+ */
+__attribute__((__noreturn__))
+void plan_refused(const struct group *group, const struct vpmc_error *error);
+
+#endif /* PLAN_H */

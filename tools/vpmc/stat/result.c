@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Combines the results of all runs.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/fail.h"
+#include "common/signals.h"
+#include "stat/result.h"
+
+const char *const fact_name[NR_FACTS] = {
+	[FACT_RUN_TIME] = "run-time",
+	[FACT_SWITCHES] = "switches",
+	[FACT_MIGRATIONS] = "migrations",
+	[FACT_ELAPSED] = "elapsed",
+	[FACT_THREADS] = "threads",
+};
+
+const bool fact_is_time[NR_FACTS] = {
+	[FACT_RUN_TIME] = true,
+	[FACT_ELAPSED] = true,
+};
+
+/* Collects numbers for their mean and deviation. */
+struct sample {
+	unsigned int n;
+	unsigned __int128 sum;
+	uint64_t *value;
+};
+
+static void sample_add(struct sample *sample, uint64_t value)
+{
+	sample->value = get_memory(sample->value, sample->n + 1,
+				   sizeof(*sample->value));
+	sample->value[sample->n++] = value;
+	sample->sum += value;
+}
+
+static struct value sample_end(struct sample *sample)
+{
+	struct value value = { .runs = sample->n };
+	long double mean, squares = 0;
+	unsigned int i;
+
+	if (sample->n) {
+		value.mean = (sample->sum + sample->n / 2) / sample->n;
+		mean = (long double)sample->sum / sample->n;
+		for (i = 0; i < sample->n; i++)
+			squares += (sample->value[i] - mean) *
+				   (sample->value[i] - mean);
+		if (sample->n > 1)
+			value.deviation = sqrtl(squares / (sample->n - 1));
+	}
+	free(sample->value);
+	return value;
+}
+
+struct value result_event(const struct result *result, unsigned int group,
+			  const struct vpmc_event *event)
+{
+	struct sample sample = {};
+	unsigned int i;
+
+	for (i = 0; i < result->nr; i++)
+		if (result->run[i].group == group && !left_out(event))
+			sample_add(&sample,
+				   result->run[i].counts.sum[event->element]);
+	return sample_end(&sample);
+}
+
+static uint64_t fact_of(const struct run *run, enum fact fact)
+{
+	switch (fact) {
+	case FACT_RUN_TIME:
+		return run->counts.ns;
+	case FACT_SWITCHES:
+		return run->counts.switches;
+	case FACT_MIGRATIONS:
+		return run->counts.migrations;
+	case FACT_ELAPSED:
+		return run->elapsed;
+	default:
+		return run->threads;
+	}
+}
+
+struct value result_fact(const struct result *result, enum fact fact)
+{
+	struct sample sample = {};
+	unsigned int i;
+
+	for (i = 0; i < result->nr; i++)
+		sample_add(&sample, fact_of(&result->run[i], fact));
+	return sample_end(&sample);
+}
+
+struct remarks result_remarks(const struct result *result)
+{
+	struct remarks remarks = {
+		.wanted = result->options->repeat * result->plan->nr,
+		.input_was_read = result->input_was_read && result->nr > 1,
+	};
+	unsigned int i, way;
+
+	if (result->nr < remarks.wanted)
+		remarks.signal = interrupted();
+
+	for (i = 0; i < result->nr; i++) {
+		const struct run *run = &result->run[i];
+
+		remarks.living += run->living;
+		for (way = 0; way < DEPARTURES; way++)
+			remarks.left.number[way] += run->left.number[way];
+		remarks.replaced += run->replaced;
+		remarks.revoked |= run->revoked;
+		remarks.detached |= run->detached;
+		remarks.has_status |= run->has_status;
+		if (!remarks.status)
+			remarks.status = run->status;
+	}
+	return remarks;
+}
+
+const char *remarks_mark(const struct remarks *remarks)
+{
+	unsigned int way;
+
+	if (remarks->revoked)
+		return "revoked";
+	if (remarks->replaced)
+		return "replaced";
+	if (remarks->detached)
+		return "detached";
+	for (way = 0; way < DEPARTURES; way++)
+		if (remarks->left.number[way])
+			return "left";
+	return remarks->input_was_read ? "input" : "";
+}
+
+void remarks_numbers(const struct remarks *remarks,
+		     void (*print)(void *to, const char *name, uint64_t number),
+		     void *to)
+{
+	unsigned int way;
+
+	print(to, "living", remarks->living);
+	for (way = 0; way < DEPARTURES; way++)
+		print(to, departure_member(way), remarks->left.number[way]);
+	print(to, "replaced", remarks->replaced);
+}
+
+const char *event_label(const struct vpmc_event *event, char buffer[VPMC_NAME_SIZE])
+{
+	if (event->flags & (VPMC_EVENT_PORTABLE | VPMC_EVENT_RAW))
+		return event->name;
+	snprintf(buffer, VPMC_NAME_SIZE, "%.*s%s", (int)strcspn(event->text, "@?"),
+		 event->text, event->flags & VPMC_EVENT_USUAL_MODES ? ":u" : "");
+	return buffer;
+}
+
+const char *counter_name(uint32_t index, char buffer[16])
+{
+	if (index == VPMC_ANY)
+		buffer[0] = 0;
+	else if (index & VPMC_RDPMC_FIXED)
+		snprintf(buffer, 16, "fixed%u", index & ~VPMC_RDPMC_FIXED);
+	else
+		snprintf(buffer, 16, "%u", index);
+	return buffer;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Combines the results of all runs.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef RESULT_H
+#define RESULT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "stat/plan.h"
+#include "stat/run.h"
+
+struct result {
+	const struct stat_options *options;
+	const struct plan *plan;
+	struct run *run;
+	unsigned int nr;	/* number of finished runs */
+	bool input_was_read;	/* by the first of several runs */
+};
+
+/* statistics of a number over all runs that have it */
+struct value {
+	unsigned int runs;	/* number of runs; 0 if the value is unknown */
+	uint64_t mean;		/* rounded mean; with one run, the exact number */
+	double deviation;	/* standard deviation of a sample, 0 with one run */
+};
+
+/* Returns the value of an event over the runs of its group. */
+struct value result_event(const struct result *result, unsigned int group,
+			  const struct vpmc_event *event);
+
+/* facts that each run has */
+enum fact {
+	FACT_RUN_TIME,		/* nanoseconds */
+	FACT_SWITCHES,
+	FACT_MIGRATIONS,
+	FACT_ELAPSED,		/* nanoseconds */
+	FACT_THREADS,
+	NR_FACTS
+};
+
+struct value result_fact(const struct result *result, enum fact fact);
+
+/* names in CSV; JSON replaces "-" by "_" and appends "_ns" to times */
+extern const char *const fact_name[NR_FACTS];
+extern const bool fact_is_time[NR_FACTS];
+
+/* ratio of two events */
+struct metric {
+	char *name;		/* "branch-misses per branch" */
+	const char *per;	/* "per branch" */
+	double value;
+};
+
+/*
+ * Finds the ratio that is printed beside an event. Returns false if there is
+ * none.
+ */
+bool result_metric(const struct result *result, unsigned int group,
+		   const struct vpmc_event *event, struct metric *metric);
+
+/* Returns all ratios of --metrics. */
+struct metric *result_metrics(const struct result *result, unsigned int *nr);
+
+/* remarks on all runs together */
+struct remarks {
+	uint64_t living;
+	struct departures left;
+	uint64_t replaced;
+	unsigned int wanted;	/* number of runs that were to be made */
+	int signal;		/* what ended them before, or 0 */
+	bool revoked;
+	bool detached;
+	bool input_was_read;	/* the later runs had another input than the first one */
+	bool has_status;
+	int status;		/* first status that is not 0, from wait() */
+};
+
+struct remarks result_remarks(const struct result *result);
+
+/*
+ * Returns why counts are not what they seem: "revoked", "replaced", "detached",
+ * "left", or "input": later runs had another input. "" if nothing is the matter.
+ */
+const char *remarks_mark(const struct remarks *remarks);
+
+/*
+ * Calls @print for each number of @remarks, with the name that it has in JSON. CSV has
+ * "-" for "_".
+ */
+void remarks_numbers(const struct remarks *remarks,
+		     void (*print)(void *to, const char *name, uint64_t number),
+		     void *to);
+
+/*
+ * Returns a name for a column: as it was written, with its modes, without the table of
+ * libpfm4 and attributes that nobody wrote. It may be in @buffer.
+ */
+const char *event_label(const struct vpmc_event *event, char buffer[VPMC_NAME_SIZE]);
+
+/*
+ * Writes a counter's name, such as "fixed0" or "2", to @buffer, or "" if it is not
+ * known.
+ */
+const char *counter_name(uint32_t index, char buffer[16]);
+
+/* output formats */
+void print_text(FILE *file, const struct result *result, bool colour);
+void print_json(FILE *file, const struct result *result);
+void print_csv(FILE *file, const struct result *result);
+
+struct json_object;
+
+/* Adds what was counted, and how it ended. */
+void json_subject(struct json_object *object,
+		  const struct stat_options *options,
+		  const struct remarks *remarks);
+
+/* Prints the whole object and gives it back. */
+void print_json_object(FILE *file, struct json_object *object);
+
+/* Prints fields with separators between them. NULL is an empty one. */
+void csv_line(FILE *file, const char *const *fields, size_t nr, char separator);
+
+#endif /* RESULT_H */

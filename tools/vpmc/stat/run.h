@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * One measurement: a run of COMMAND, or of another process for some time.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef RUN_H
+#define RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <vpmc.h>
+
+#include "common/departures.h"
+#include "stat/plan.h"
+#include "stat/stat-options.h"
+
+/* counts of a thread, or of a family of threads */
+struct counts {
+	uint64_t sum[VPMC_MAX_COUNTERS];	/* indexed by struct vpmc_event.element */
+	uint64_t ns;				/* run time in nanoseconds */
+	uint64_t switches;
+	uint64_t migrations;
+};
+
+/* A row of --per-thread. */
+struct thread {
+	pid_t tid;
+	char name[16];
+	struct counts counts;
+};
+
+struct run {
+	unsigned int group;	/* index in struct plan */
+	struct counts counts;
+	uint64_t elapsed;	/* nanoseconds */
+	uint64_t threads;	/* number of threads that were counted */
+	uint64_t living;	/* number of these threads that still run */
+	struct departures left;	/* threads that went on without this set */
+	uint64_t replaced;	/* number of threads that programmed other counters, so that all their counts are missing */
+	bool revoked;		/* counts end at the revocation */
+	bool detached;		/* counts end early; COMMAND may have got other privileges */
+	bool has_status;
+	int status;		/* status of COMMAND, from wait() */
+	struct thread *thread;	/* rows of --per-thread */
+	unsigned int nr_threads;
+};
+
+/*
+ * Adds the counts of a thread and its family to @run. With @per_thread, also adds a
+ * row. Our set is the one with this @number. If @v has another one, the thread has
+ * programmed that, and nothing is added.
+ */
+void run_add(struct run *run, const struct vpmc *v, uint64_t number, pid_t tid,
+	     const char *name, bool per_thread);
+
+/* Adds the counts of all that have inherited from this thread, see child_family(). */
+void run_add_family(struct run *run, const struct vpmc *v);
+
+struct thread *run_new_thread(struct run *run, pid_t tid, const char *name);
+
+/* Reads the name of a thread. The name is "?" if the thread has ended. */
+void thread_name(pid_t tid, char name[16]);
+
+/*
+ * Returns the flags of CONTROL for the options, except those that start the
+ * set.
+ */
+unsigned int control_flags(const struct stat_options *options);
+
+/* Runs COMMAND with the events of @group. */
+void command_run(const struct stat_options *options, struct group *group,
+		 struct run *run);
+
+/* Counts the process of -p or the thread of -t. */
+void target_run(const struct stat_options *options, struct group *group,
+		struct run *run);
+
+#endif /* RUN_H */

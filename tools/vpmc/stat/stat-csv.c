@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Prints comma separated values: a header, and a line for each number. Fields
+ * are quoted as RFC 4180 says.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "stat/result.h"
+
+/* One line. NULL texts and values without a run are printed as empty fields. */
+struct line {
+	const char *thread, *name, *event, *unit, *select, *counter, *group,
+		*per, *mark;
+	struct value value;
+	const char *number;	/* printed instead of @value, unless NULL */
+	const char *metric;
+};
+
+static void field(FILE *file, const char *text, char separator, char end)
+{
+	char special[] = { separator, '"', '\n', '\r', 0 };
+
+	if (!text)
+		text = "";
+	if (!text[strcspn(text, special)]) {
+		fputs(text, file);
+	} else {
+		putc('"', file);
+		for (; *text; text++) {
+			if (*text == '"')
+				putc('"', file);
+			putc(*text, file);
+		}
+		putc('"', file);
+	}
+	putc(end, file);
+}
+
+void csv_line(FILE *file, const char *const *fields, size_t nr, char separator)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		field(file, fields[i], separator, i + 1 < nr ? separator : '\n');
+}
+
+static void print_line(FILE *file, const struct line *line, char separator)
+{
+	char value[32] = "", deviation[64] = "", runs[16] = "";
+	const char *fields[] = {
+		line->thread, line->name, line->event,
+		line->number ? line->number : value, line->unit, deviation,
+		runs, line->select, line->counter, line->group, line->metric,
+		line->per, line->mark,
+	};
+
+	if (line->value.runs) {
+		snprintf(value, sizeof(value), "%" PRIu64, line->value.mean);
+		snprintf(deviation, sizeof(deviation), "%.6f",
+			 line->value.deviation);
+		snprintf(runs, sizeof(runs), "%u", line->value.runs);
+	}
+	csv_line(file, fields, sizeof(fields) / sizeof(fields[0]), separator);
+}
+
+static void print_events(FILE *file, const struct result *result,
+			 unsigned int g, const char *mark, char separator)
+{
+	const struct group *group = &result->plan->groups[g];
+	char counter[16], select[32], number[16], ratio[64];
+	struct metric metric;
+	unsigned int i;
+
+	for (i = 0; i < group->nr; i++) {
+		const struct vpmc_event *event = &group->events[i];
+		struct line line = {
+			.event = event->name, .unit = "events", .mark = mark,
+			.select = select, .group = number,
+			.value = result_event(result, g, event),
+		};
+
+		snprintf(number, sizeof(number), "%u", g);
+		snprintf(select, sizeof(select), "0x%" PRIx64, event->select);
+		if (!left_out(event))
+			line.counter = counter_name(event->counter, counter);
+		else
+			line.mark = vpmc_reason_name(event->reason);
+		if (result_metric(result, g, event, &metric)) {
+			snprintf(ratio, sizeof(ratio), "%.6f", metric.value);
+			line.metric = ratio;
+			line.per = metric.per;
+		}
+		print_line(file, &line, separator);
+	}
+}
+
+static void print_threads(FILE *file, const struct result *result,
+			  char separator)
+{
+	const struct group *group = &result->plan->groups[0];
+	const struct run *run = &result->run[0];
+	unsigned int t, i;
+	char tid[16];
+
+	for (t = 0; result->nr && t < run->nr_threads; t++) {
+		const struct thread *thread = &run->thread[t];
+		struct line line = {
+			.thread = tid, .name = thread->name, .unit = "events",
+		};
+
+		snprintf(tid, sizeof(tid), "%d", thread->tid);
+		for (i = 0; i < group->nr; i++) {
+			const struct vpmc_event *event = &group->events[i];
+
+			if (left_out(event))
+				continue;
+			line.event = event->name;
+			line.value = (struct value){
+				1, thread->counts.sum[event->element], 0 };
+			print_line(file, &line, separator);
+		}
+		line.event = fact_name[FACT_RUN_TIME];
+		line.unit = "ns";
+		line.value = (struct value){ 1, thread->counts.ns, 0 };
+		print_line(file, &line, separator);
+	}
+}
+
+struct remark_lines {
+	FILE *file;
+	char separator;
+	const char *mark;
+};
+
+static void print_remark(void *data, const char *name, uint64_t number)
+{
+	const struct remark_lines *lines = data;
+	char event[32], *dash;
+	const struct line line = {
+		.event = event, .unit = "threads", .mark = lines->mark,
+		.value = { 1, number, 0 },
+	};
+
+	snprintf(event, sizeof(event), "%s", name);
+	dash = strchr(event, '_');
+	if (dash)
+		*dash = '-';
+	print_line(lines->file, &line, lines->separator);
+}
+
+static void print_metrics(FILE *file, const struct result *result,
+			  char separator)
+{
+	unsigned int nr, i;
+	struct metric *metrics = result_metrics(result, &nr);
+	char number[64];
+
+	for (i = 0; i < nr; i++) {
+		struct line line = { .event = metrics[i].name, .unit = "ratio",
+				     .number = number };
+
+		snprintf(number, sizeof(number), "%.6f", metrics[i].value);
+		print_line(file, &line, separator);
+	}
+}
+
+void print_csv(FILE *file, const struct result *result)
+{
+	static const char *const head[] = {
+		"thread", "name", "event", "value", "unit", "deviation", "runs",
+		"select", "counter", "group", "metric", "per", "mark",
+	};
+	struct remarks remarks = result_remarks(result);
+	char separator = result->options->separator;
+	unsigned int g;
+	int fact;
+
+	csv_line(file, head, sizeof(head) / sizeof(head[0]), separator);
+	for (g = 0; g < result->plan->nr; g++)
+		print_events(file, result, g, remarks_mark(&remarks), separator);
+	for (fact = 0; fact < NR_FACTS; fact++) {
+		struct line line = {
+			.event = fact_name[fact],
+			.unit = fact_is_time[fact] ? "ns" : "",
+			.value = result_fact(result, fact),
+			.mark = remarks_mark(&remarks),
+		};
+
+		print_line(file, &line, separator);
+	}
+	remarks_numbers(&remarks, print_remark,
+			&(struct remark_lines){ file, separator,
+						remarks_mark(&remarks) });
+	if (result->options->metrics)
+		print_metrics(file, result, separator);
+	if (result->options->per_thread)
+		print_threads(file, result, separator);
+}

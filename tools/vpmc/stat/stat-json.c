@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Prints a result as one JSON object, as vpmc-stat.schema.json describes it.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "common/json-write.h"
+#include "stat/result.h"
+
+#define FORMAT_VERSION	1
+
+static void add(struct json_object *object, const char *key,
+		struct json_object *value)
+{
+	json_object_object_add(object, key, value);
+}
+
+static struct json_object *number(uint64_t value)
+{
+	return json_object_new_uint64(value);
+}
+
+/* Prints six digits behind the point, as in CSV. */
+static struct json_object *real(double value)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%.6f", value);
+	return json_object_new_double_s(value, text);
+}
+
+static struct json_object *string(const char *text)
+{
+	return json_text(text);
+}
+
+static struct json_object *values_of(const struct result *result,
+				     unsigned int group,
+				     const struct vpmc_event *event)
+{
+	struct json_object *values = json_object_new_array();
+	unsigned int i;
+
+	for (i = 0; i < result->nr; i++)
+		if (result->run[i].group == group)
+			json_object_array_add(values,
+				number(result->run[i].counts.sum[event->element]));
+	return values;
+}
+
+static struct json_object *event_object(const struct result *result,
+					unsigned int group,
+					const struct vpmc_event *event)
+{
+	struct json_object *object = json_object_new_object();
+	struct value value = result_event(result, group, event);
+	struct metric metric;
+	char counter[16];
+
+	add(object, "event", string(event->name));
+	add(object, "select", number(event->select));
+	add(object, "group", number(group));
+	if (left_out(event)) {
+		add(object, "left_out", string(vpmc_reason_name(event->reason)));
+		return object;
+	}
+	if (*counter_name(event->counter, counter))
+		add(object, "counter", string(counter));
+	if (value.runs) {
+		add(object, "value", number(value.mean));
+		add(object, "deviation", real(value.deviation));
+	}
+	add(object, "values", values_of(result, group, event));
+	if (result_metric(result, group, event, &metric)) {
+		struct json_object *ratio = json_object_new_object();
+
+		add(ratio, "value", real(metric.value));
+		add(ratio, "per", string(metric.per));
+		add(object, "metric", ratio);
+	}
+	return object;
+}
+
+static struct json_object *events_array(const struct result *result)
+{
+	struct json_object *events = json_object_new_array();
+	unsigned int g, i;
+
+	for (g = 0; g < result->plan->nr; g++)
+		for (i = 0; i < result->plan->groups[g].nr; i++)
+			json_object_array_add(events,
+				event_object(result, g,
+					     &result->plan->groups[g].events[i]));
+	return events;
+}
+
+static struct json_object *threads_array(const struct result *result)
+{
+	struct json_object *threads = json_object_new_array();
+	const struct group *group = &result->plan->groups[0];
+	unsigned int t, i;
+
+	for (t = 0; result->nr && t < result->run[0].nr_threads; t++) {
+		const struct thread *thread = &result->run[0].thread[t];
+		struct json_object *object = json_object_new_object();
+		struct json_object *values = json_object_new_array();
+
+		add(object, "tid", number(thread->tid));
+		add(object, "name", string(thread->name));
+		for (i = 0; i < group->nr; i++)
+			if (!left_out(&group->events[i]))
+				json_object_array_add(values,
+					number(thread->counts.sum[group->events[i].element]));
+		add(object, "values", values);
+		add(object, "run_time_ns", number(thread->counts.ns));
+		add(object, "switches", number(thread->counts.switches));
+		add(object, "migrations", number(thread->counts.migrations));
+		json_object_array_add(threads, object);
+	}
+	return threads;
+}
+
+static struct json_object *metrics_array(const struct result *result)
+{
+	struct json_object *array = json_object_new_array();
+	unsigned int nr, i;
+	struct metric *metrics = result_metrics(result, &nr);
+
+	for (i = 0; i < nr; i++) {
+		struct json_object *object = json_object_new_object();
+
+		add(object, "name", string(metrics[i].name));
+		add(object, "value", real(metrics[i].value));
+		json_object_array_add(array, object);
+	}
+	return array;
+}
+
+static struct json_object *command_array(char **command)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (; *command; command++)
+		json_object_array_add(array, string(*command));
+	return array;
+}
+
+void json_subject(struct json_object *object,
+		  const struct stat_options *options,
+		  const struct remarks *remarks)
+{
+	if (options->pid)
+		add(object, "pid", number(options->pid));
+	if (options->tid)
+		add(object, "tid", number(options->tid));
+	if (options->command)
+		add(object, "command", command_array(options->command));
+	if (!remarks->has_status)
+		return;
+	if (WIFSIGNALED(remarks->status))
+		add(object, "signal", number(WTERMSIG(remarks->status)));
+	else
+		add(object, "exit_status", number(WEXITSTATUS(remarks->status)));
+}
+
+static void add_rank(struct json_object *object, const struct rank *rank)
+{
+	if (!rank->is_set)
+		return;
+	add(object, "rank", number(rank->number));
+	if (rank->ranks)
+		add(object, "ranks", number(rank->ranks));
+	if (rank->job)
+		add(object, "job", string(rank->job));
+}
+
+void print_json_object(FILE *file, struct json_object *object)
+{
+	fprintf(file, "%s\n", json_object_to_json_string_ext(object,
+			JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(object);
+}
+
+static void add_number(void *object, const char *name, uint64_t value)
+{
+	add(object, name, number(value));
+}
+
+void print_json(FILE *file, const struct result *result)
+{
+	struct json_object *object = json_object_new_object();
+	struct remarks remarks = result_remarks(result);
+	int fact;
+
+	add(object, "version", number(FORMAT_VERSION));
+	add_rank(object, &result->options->rank);
+	json_subject(object, result->options, &remarks);
+	add(object, "runs", number(result->nr));
+	add(object, "groups", number(result->plan->nr));
+	add(object, "events", events_array(result));
+	for (fact = 0; fact < NR_FACTS; fact++) {
+		char key[32], *dash;
+
+		snprintf(key, sizeof(key), "%s%s", fact_name[fact],
+			 fact_is_time[fact] ? "_ns" : "");
+		dash = strchr(key, '-');
+		if (dash)
+			*dash = '_';
+		add(object, key, number(result_fact(result, fact).mean));
+	}
+	remarks_numbers(&remarks, add_number, object);
+	if (remarks.signal) {
+		add(object, "runs_wanted", number(remarks.wanted));
+		add(object, "interrupted_by", number(remarks.signal));
+	}
+	add(object, "revoked", json_object_new_boolean(remarks.revoked));
+	add(object, "detached", json_object_new_boolean(remarks.detached));
+	if (remarks.input_was_read)
+		add(object, "input_was_read", json_object_new_boolean(true));
+	if (result->plan->note)
+		add(object, "note", string(result->plan->note));
+	if (result->options->metrics)
+		add(object, "metrics", metrics_array(result));
+	if (result->options->per_thread)
+		add(object, "per_thread", threads_array(result));
+	print_json_object(file, object);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Options of vpmc stat.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef STAT_OPTIONS_H
+#define STAT_OPTIONS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "common/rank.h"
+
+struct stat_options {
+	char *events;		/* NULL for the default events */
+	unsigned int repeat;	/* -r, 1 if not given */
+	bool inherit;
+	bool per_thread;
+	bool metrics;
+	bool split;
+	bool stopped;
+	bool json;
+	bool openmetrics;
+	unsigned int interval_ms;	/* --interval, 0 if not given */
+	struct rank rank;
+	char separator;		/* -x, 0 if not given */
+	const char *output;	/* -o */
+	pid_t pid, tid;		/* 0 if not given */
+	bool all_cpus;		/* -a */
+	bool both_modes;	/* events without modes count user and kernel */
+	bool revoke;
+	char **command;		/* NULL if there is none */
+};
+
+#endif /* STAT_OPTIONS_H */
