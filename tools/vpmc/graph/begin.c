@@ -6,7 +6,6 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -28,57 +27,13 @@
 
 enum { UNKNOWN, BEGINNING, ON, OFF };
 
-static struct hot nobody;
-__thread struct hot *hot = &nobody;
 static __thread struct thread *mine;	/* remains valid in a child of fork(), unlike @hot */
 static __thread bool beginning;
 static __thread bool has_other_set;	/* from before the thread's first event */
 
-struct process process;
-struct thread *graph_trial;
 static int state;
 static struct thread *threads[OWN];
 static unsigned int nr_threads;
-
-void (*graph_real_jump[4])(void);
-
-static void find_jumps(void)
-{
-	static const char *const name[] = { "longjmp", "_longjmp", "siglongjmp",
-					    "__longjmp_chk" };
-	int i, error = errno;
-
-	for (i = 0; i < 4; i++)
-		graph_real_jump[i] = (void (*)(void))dlsym(RTLD_NEXT, name[i]);
-	errno = error;
-}
-
-/*
- * Handles longjmp(). The stack pointer is the seventh register of @env. glibc
- * mangles it.
- */
-void graph_jump(const uint64_t *env)
-{
-	uintptr_t stack = env[6];
-
-	if (unlikely(!graph_real_jump[0]))
-		find_jumps();
-	__asm__("ror $17, %0\n\txor %%fs:0x30, %0" : "+r" (stack) : : "cc");
-	graph_event(NULL, NULL, KIND_JUMP, stack);
-}
-
-#define LEAST_FILE	(1UL << 20)	/* all but the trees of large threads */
-
-long graph_open(const char *name, long flags)
-{
-	char path[256];
-
-	if (!graph_may_write(LEAST_FILE))
-		return -EFBIG;
-	snprintf(path, sizeof(path), "%s/%s", process.directory, name);
-	return graph_call(SYS_openat, AT_FDCWD, (long)path, flags | O_CLOEXEC, 0600,
-			  0, 0);
-}
 
 /* Maps the thread's page. Executes the same instructions each time. */
 static const struct vpmc_page *attach(void)
@@ -160,7 +115,7 @@ static bool process_begin(const struct vpmc_page *page)
 		give_up("no file can be made there; free some space, or set TMPDIR");
 		return false;
 	}
-	find_jumps();
+	graph_find_jumps();
 	graph_calibrate(page);
 	return true;
 }

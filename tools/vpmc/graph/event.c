@@ -153,3 +153,17 @@ void graph_event(const void *function, const void *site, unsigned int kind,
 		jump(thread, stack);
 	finish(thread, kind, retries);
 }
+
+/*
+ * Handles longjmp(). The stack pointer is the seventh register of @env. glibc
+ * mangles it.
+ */
+void graph_jump(const uint64_t *env)
+{
+	uintptr_t stack = env[6];
+
+	if (unlikely(!graph_real_jump[0]))
+		graph_find_jumps();
+	__asm__("ror $17, %0\n\txor %%fs:0x30, %0" : "+r" (stack) : : "cc");
+	graph_event(NULL, NULL, KIND_JUMP, stack);
+}

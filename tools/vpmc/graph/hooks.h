@@ -80,8 +80,17 @@ struct process {
 	uint64_t retry[RECORD_VALUES];	/* cost of one more turn of the reading loop */
 };
 
+/* state.c */
+
 extern struct process process;
 extern __thread struct hot *hot __attribute__((__tls_model__("initial-exec")));
+
+/* tree that graph_begin() uses, and gives to no thread, while this is set */
+extern struct thread *graph_trial;
+
+/* the C library's longjmp() and its siblings, in the order of asm.S */
+extern void (*graph_real_jump[4])(void);
+void graph_find_jumps(void);
 
 /* event.c */
 
@@ -92,25 +101,16 @@ extern __thread struct hot *hot __attribute__((__tls_model__("initial-exec")));
 void graph_event(const void *function, const void *site, unsigned int kind,
 		 uintptr_t stack);
 
-/* begin.c */
-
 /* Handles longjmp(). @env has the registers that setjmp() saved. */
 void graph_jump(const uint64_t *env);
+
+/* begin.c */
 
 /*
  * Handles the first event of a thread or of a forked child. Returns its tree
  * with @now read, or NULL if the thread is not measured.
  */
 struct thread *graph_begin(void);
-
-/* tree that graph_begin() uses, and gives to no thread, while this is set */
-extern struct thread *graph_trial;
-
-/*
- * Opens a file in the directory. Returns a descriptor, or a negative error
- * number.
- */
-long graph_open(const char *name, long flags);
 
 /* tree.c */
 
@@ -133,6 +133,11 @@ void graph_lost_thread(void);
 bool graph_is_confined(void);
 /* Returns false if a file of this @size would bring a signal to the program. */
 bool graph_may_write(size_t size);
+/*
+ * Opens a file in the directory. Returns a descriptor, or a negative error
+ * number.
+ */
+long graph_open(const char *name, long flags);
 
 /* calibrate.c */
 
@@ -170,7 +175,6 @@ void graph_probe(uint32_t index, enum probe probe, void (*target)(void),
 void graph_stub(void);
 void graph_try_enter(void);
 void graph_try_jump(void);
-extern void (*graph_real_jump[4])(void);
 
 /* Makes a system call. This is not a cancellation point and keeps errno. */
 static inline long graph_system_call(long number, long a, long b, long c, long d, long e,

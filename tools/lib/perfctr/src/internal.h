@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <sys/ioctl.h>
 
 #include <libperfctr.h>
 #include <vpmc.h>
@@ -41,6 +42,12 @@ struct rvperfctr {
 	struct vperfctr counters;
 	int pid;
 };
+
+/* Returns 0 or a negative error number. */
+static inline int perfctr_request(int fd, unsigned long request, void *arg)
+{
+	return ioctl(fd, request, arg) < 0 ? -errno : 0;
+}
 
 /* control.c: all return 0 or a negative error number */
 
@@ -79,7 +86,6 @@ int perfctr_place(int (*program)(void *to, struct vpmc_control *set), void *to,
 
 /* raw.c: takes a descriptor; all return 0 or a negative error number */
 
-int perfctr_request(int fd, unsigned long request, void *arg);
 int perfctr_stop_fd(int fd);
 int perfctr_read_fd(int fd, struct vpmc_read *sums);
 int perfctr_get_set(int fd, struct vpmc_control *set);

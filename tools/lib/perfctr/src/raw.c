@@ -8,17 +8,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "internal.h"
 
 #define OWN_FILE	"/proc/thread-self/perfctr"
-
-int perfctr_request(int fd, unsigned long request, void *arg)
-{
-	return ioctl(fd, request, arg) < 0 ? -errno : 0;
-}
 
 int perfctr_read_fd(int fd, struct vpmc_read *sums)
 {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "region.h"
+#include "report.h"
 
 #define WHAT		"counting regions"
 #define LOG_SIZE	65536
@@ -165,9 +166,43 @@ static int check_open(unsigned int flags, struct vpmc_error *error)
 	return 0;
 }
 
+/* The thread of @regions has ended, or is the caller, which closes them. */
+static void close_counters(struct vpmc_regions *regions)
+{
+	vpmc_samples_settle(regions);
+	vpmc_regions_lock();
+	vpmc_close(regions->v);
+	regions->v = NULL;
+	regions->owner = regions->thread = NULL;
+	vpmc_regions_unlock();
+}
+
+/* Nobody may use the regions any more, except for the report. */
+static void retire(struct vpmc_regions *regions)
+{
+	if (secure_getenv("VPMC_REPORT") && vpmc_regions_keep(regions))
+		return;
+	vpmc_regions_remove(regions);
+	vpmc_regions_free(regions);
+}
+
+/* The calling thread ends. */
+static void thread_ends(struct vpmc_regions *regions)
+{
+	close_counters(regions);
+	if (!(regions->flags & VPMC_REGIONS_KEEP))
+		retire(regions);
+}
+
+static void report_at_exit(void)
+{
+	atexit(vpmc_report_at_exit);
+}
+
 EXPORT int vpmc_regions_open(struct vpmc_regions **out, const char *list,
 			     unsigned int flags, struct vpmc_error *error)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct vpmc_regions *regions;
 	int err;
 
@@ -189,7 +224,7 @@ EXPORT int vpmc_regions_open(struct vpmc_regions **out, const char *list,
 	}
 	if (!err)
 		err = measure(regions, error);
-	if (!err && vpmc_regions_add(regions))
+	if (!err && vpmc_regions_add(regions, thread_ends))
 		err = vpmc_error_set(error, -ENOMEM, VPMC_WHY_SYSTEM, WHAT,
 				     "the process has no pthread_key_t for its threads' ends",
 				     "");
@@ -197,35 +232,9 @@ EXPORT int vpmc_regions_open(struct vpmc_regions **out, const char *list,
 		vpmc_regions_free(regions);
 		return err;
 	}
+	pthread_once(&once, report_at_exit);
 	*out = regions;
 	return 0;
-}
-
-/* The thread of @regions has ended, or is the caller, which closes them. */
-static void close_counters(struct vpmc_regions *regions)
-{
-	vpmc_samples_settle(regions);
-	vpmc_regions_lock();
-	vpmc_close(regions->v);
-	regions->v = NULL;
-	regions->owner = regions->thread = NULL;
-	vpmc_regions_unlock();
-}
-
-/* Nobody may use the regions any more, except for the report. */
-static void retire(struct vpmc_regions *regions)
-{
-	if (secure_getenv("VPMC_REPORT") && vpmc_regions_keep(regions))
-		return;
-	vpmc_regions_remove(regions);
-	vpmc_regions_free(regions);
-}
-
-void vpmc_regions_thread_ends(struct vpmc_regions *regions)
-{
-	close_counters(regions);
-	if (!(regions->flags & VPMC_REGIONS_KEEP))
-		retire(regions);
 }
 
 /* Does the thread still run? */

@@ -95,6 +95,7 @@ struct vpmc_regions {
 	struct vpmc_regions *next;	/* next in order of opening */
 	struct region *first, **last;
 	unsigned int nr_regions;
+	void (*ends)(struct vpmc_regions *regions);	/* called at the thread's end */
 	unsigned int rounds;		/* of the thread's destructors */
 	unsigned int merged;		/* number of threads whose values were added */
 	bool is_retired;		/* only the report uses them */
@@ -180,8 +181,12 @@ void vpmc_regions_unlock(void);
 /* Returns true if the calling thread has its regions open. */
 bool vpmc_regions_of_thread(void);
 
-/* Returns 0, or -1 if the end of the thread would not be noticed. */
-int vpmc_regions_add(struct vpmc_regions *regions);
+/*
+ * Calls @ends at the end of the calling thread. Returns 0, or -1 if that would not be
+ * noticed.
+ */
+int vpmc_regions_add(struct vpmc_regions *regions,
+		     void (*ends)(struct vpmc_regions *regions));
 void vpmc_regions_remove(struct vpmc_regions *regions);
 
 /* The calling thread closes these regions. Its end has nothing to do. */
@@ -195,8 +200,6 @@ bool vpmc_regions_keep(struct vpmc_regions *regions);
 
 /* open.c */
 
-/* The calling thread ends. */
-void vpmc_regions_thread_ends(struct vpmc_regions *regions);
 void vpmc_regions_free(struct vpmc_regions *regions);
 
 /* region.c */

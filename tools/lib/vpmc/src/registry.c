@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "region.h"
-#include "report.h"
 
 /* regions of all threads of this process */
 static struct vpmc_regions *all, **last = &all;
@@ -63,7 +62,7 @@ static void thread_ends(void *arg)
 	if (++regions->rounds < PTHREAD_DESTRUCTOR_ITERATIONS - 1)
 		pthread_setspecific(key, regions);
 	else
-		vpmc_regions_thread_ends(regions);
+		regions->ends(regions);
 }
 
 /* After dlclose(), threads that end must not call thread_ends(). */
@@ -78,7 +77,6 @@ static void watch_process(void)
 {
 	has_key = !pthread_key_create(&key, thread_ends);
 	pthread_atfork(fork_prepare, fork_parent, fork_child);
-	atexit(vpmc_report_at_exit);
 }
 
 struct vpmc_regions *vpmc_regions_lock(void)
@@ -99,9 +97,11 @@ bool vpmc_regions_of_thread(void)
 	return regions && regions->tid == (uint32_t)gettid();
 }
 
-int vpmc_regions_add(struct vpmc_regions *regions)
+int vpmc_regions_add(struct vpmc_regions *regions,
+		     void (*ends)(struct vpmc_regions *regions))
 {
 	pthread_once(&once, watch_process);
+	regions->ends = ends;
 	if (!has_key || pthread_setspecific(key, regions))
 		return -1;
 	vpmc_regions_lock();
