@@ -40,6 +40,21 @@ check() {
 	result "$_check" $_status "$tmp/check"
 }
 
+# once KEY COMMAND...: runs COMMAND, unless it has passed with this KEY on this machine.
+# KEY is a hash of all that the result depends on.
+once() {
+	_passed=$VPMC_CACHE/passed/$1
+	shift
+	if [ -e "$_passed" ]; then
+		touch "$_passed"
+		echo "it has passed with the same files"
+		return 0
+	fi
+	"$@" || return
+	mkdir -p "${_passed%/*}"
+	: >"$_passed"
+}
+
 # refuse NAME STATUS WORDS COMMAND...: COMMAND must end with STATUS and print WORDS (a
 # basic regular expression) on standard error
 refuse() {
