@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-"""README's table of costs: scripts/bench --readme prints it, and each run compares it.
+"""The tables of costs in the documentation. scripts/bench --readme prints the whole one, and
+each run compares both.
 
-Another compiler gives slightly other numbers, so a number of README may differ from the
+Another compiler gives slightly other numbers, so a number there may differ from the
 measured one by 1/20.
 """
 
+import os
 import re
+
+# The file with all lines, and the one with some of them
+WHOLE, SHORT = "Documentation/dev-tools/vpmc-bench.rst", "README"
 
 PART = 20
 HEAD = ("what", "vpmc", "perf_event 6.12")
@@ -46,15 +51,15 @@ def cell(numbers):
 
 
 def show(rows):
-    """Prints the table as README has it."""
+    """Prints the whole table."""
     table = [HEAD, *((what, *map(cell, columns)) for what, columns in lines(rows))]
     for what, ours, others in table:
         print(f"    {what:41}{ours:>8}  {others:>9}".rstrip())
 
 
-def written(readme):
-    """Returns the lines of README's table: the cells after the text, in README's order."""
-    texts = re.search(r"^ +what +vpmc +perf_event.*\n((?: +\S.*\n)+)", readme, re.MULTILINE)
+def written(text):
+    """Returns the lines of a text's table: the cells after the text, in their order."""
+    texts = re.search(r"^\s+what +vpmc +perf_event.*\n((?:[ \t]+\S.*\n)+)", text, re.MULTILINE)
     return [re.split(r"\s{2,}", line.strip()) for line in texts[1].splitlines()] if texts else []
 
 
@@ -63,28 +68,37 @@ def close(said, numbers):
     return len(said) == len(numbers) and all(abs(a - b) * PART <= b for a, b in zip(said, numbers))
 
 
-def wrong(rows, readme, whole):
-    """Returns a text for each number of README that is not what was measured, and for each
-    line that has no measurement, if the run was a whole one."""
-    table = written(readme)
+def wrong(rows, top, all_measured):
+    """Returns a text for each number that is not what was measured, for each line that the whole
+    table has not, and, if all was measured, for each line that has no measurement."""
+    faults = []
+    for file in (WHOLE, SHORT):
+        with open(os.path.join(top, file), encoding="utf-8") as f:
+            faults += wrong_in(file, rows, f.read(), all_measured)
+    return faults
+
+
+def wrong_in(file, rows, content, all_measured):
+    table = written(content)
     said = {}
     last = ""
     for text, *cells in table:
         last = text if not text.startswith("of them") else last
         said[last, text] = cells
-    faults = [] if table else ["README has no table of costs"]
+    faults = [] if table else [f"{file} has no table of costs"]
     last = ""
     for what, columns in lines(rows):
         text = what.strip()
         last = text if not text.startswith("of them") else last
         cells = said.pop((last, text), None)
         if cells is None:
-            faults.append(f"README has no line '{text}'")
+            if file == WHOLE:
+                faults.append(f"{file} has no line '{text}'")
             continue
         for who, said_, numbers in zip(HEAD[1:], cells, columns):
             if numbers and not close(said_, numbers):
                 of = text if text == last else f"{last}, {text}"
-                faults.append(f"README has {said_} for {who}'s {of}; measured: {cell(numbers)}")
-    if whole:
-        faults += [f"'{text}' was not measured" for _, text in said]
+                faults.append(f"{file} has {said_} for {who}'s {of}; measured: {cell(numbers)}")
+    if all_measured:
+        faults += [f"{file}: '{text}' was not measured" for _, text in said]
     return faults
