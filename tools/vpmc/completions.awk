@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0
+# Makes the completion of the vpmc command for zsh or fish (-v shell=) from what
+# "vpmc --help" and "vpmc COMMAND --help" print. A line "= COMMAND" precedes each of the
+# latter, so the completion always has the options that there are.
+
+# quoted TEXT: as a word in single quotes
+function quoted(text) {
+	gsub(/'/, shell == "fish" ? "\\'" : "'\\''", text)
+	return "'" text "'"
+}
+
+function say_option(    what, arguments) {
+	if (!name)
+		return
+	if (shell == "fish") {
+		what = "complete -c vpmc -n " quoted("__fish_seen_subcommand_from " command)
+		printf "%s -l %s%s%s -d %s\n", what, name, letter ? " -s " letter : "",
+		       !value ? "" : value == "FILE" ? " -r -F" : value == "EVENTS" ? " -x -a '(vpmc list --names 2>/dev/null)'" : " -x",
+		       quoted(text)
+	} else {
+		gsub(/[\[\]:]/, "\\\\&", text)
+		arguments = !value ? "" : value == "FILE" ? ":FILE:_files" : \
+			value == "EVENTS" ? ":EVENTS:_vpmc_events" : value ~ /^[PT]ID$/ ? ":" value ":_pids" : ":" value ":"
+		printf "\t\t%s \\\n", quoted("--" name (value ? "=" : "") "[" text "]" arguments)
+		if (letter)
+			printf "\t\t%s \\\n", quoted("-" letter (value ? "+" : "") "[" text "]" arguments)
+	}
+	name = ""
+}
+
+function end_command() {
+	say_option()
+	if (command && shell == "zsh")
+		print "\t\t'*:: :_normal'\n\t;;"
+}
+
+BEGIN {
+	command = ""
+	if (shell == "fish")
+		print "# Completion of the vpmc command for fish"
+	else
+		print "#compdef vpmc\n# Completion of the vpmc command for zsh\n" \
+		      "_vpmc_events() {\n\t_values -s , event ${(f)\"$(vpmc list --names 2>/dev/null | sed 's/:/\\\\:/g')\"}\n}\n" \
+		      "_vpmc_commands() {"
+	if (shell == "zsh")
+		printf "\t_values command"
+}
+
+/^= / {
+	if (!command && shell == "zsh")
+		print "\n}\nif ((CURRENT == 2)); then\n\t_vpmc_commands\n\treturn\nfi\nshift words\n((CURRENT--))\ncase $words[1] in"
+	end_command()
+	command = $2
+	if (shell == "zsh")
+		printf "%s)\n\t_arguments -s \\\n", command
+	next
+}
+
+# "  stat     counts a program" in the list of commands
+!command && /^  [a-z]+ +[a-z]/ {
+	word = $1
+	text = $0
+	sub(/^ +[a-z]+ +/, "", text)
+	if (shell == "fish")
+		printf "complete -c vpmc -n __fish_use_subcommand -x -a %s -d %s\n", word, quoted(text)
+	else {
+		gsub(/[\[\]:]/, "\\\\&", text)
+		printf " \\\n\t\t%s", quoted(word "[" text "]")
+	}
+	next
+}
+
+# "  -e, --event=EVENTS         What to count" and the lines that continue it
+command && /^ +(-[a-zA-Z], +)?--[a-z]/ {
+	say_option()
+	line = $0
+	letter = match(line, /-[a-zA-Z], /) ? substr(line, RSTART + 1, 1) : ""
+	sub(/^ +(-[a-zA-Z], +)?--/, "", line)
+	match(line, /^[a-z-]+/)
+	name = substr(line, 1, RLENGTH)
+	line = substr(line, RLENGTH + 1)
+	value = match(line, /^=[A-Z]+/) ? substr(line, 2, RLENGTH - 1) : ""
+	sub(/^(=[A-Z]+)? */, "", line)
+	text = line
+	next
+}
+command && name && /^                    +[^ ]/ {
+	sub(/^ +/, "")
+	text = text " " $0
+	next
+}
+name && !NF { say_option() }
+
+END {
+	end_command()
+	if (shell == "zsh")
+		print "esac"
+}
