@@ -13,7 +13,6 @@
 #include "internal.h"
 
 #define BIT(n)		(1ULL << (n))
-#define SELECT_OWNED	(BIT(20) | BIT(22))	/* INT and EN, which the kernel sets */
 #define SELECT_EVENT	(0xffff | BIT(18) | BIT(23) | (0xffULL << 24))
 #define SELECT_AMD	(0xfULL << 32)		/* high bits of the event */
 
@@ -408,7 +407,7 @@ static int other(const struct list *list, int *reason)
 		*reason = last->index == VPMC_ANY ? VPMC_WHY_DOUBLED :
 						    VPMC_WHY_CONFLICT;
 		if (last->index != VPMC_ANY ||
-		    !((e->select ^ last->select) & ~SELECT_OWNED))
+		    vpmc_same_select(e->select, last->select))
 			return i;
 	}
 	return -1;

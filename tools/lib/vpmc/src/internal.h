@@ -19,6 +19,16 @@
 #define SELECT_USR	(1ULL << 16)
 #define SELECT_OS	(1ULL << 17)
 #define SELECT_MODES	(SELECT_USR | SELECT_OS)
+#define SELECT_OWNED	(1ULL << 20 | 1ULL << 22)	/* INT and EN, which the kernel sets */
+
+/*
+ * Do two selects count the same? Those of libpfm4's events have INT and EN, which
+ * VPMC_IOC_READ_CONTROL does not return.
+ */
+static inline bool vpmc_same_select(uint64_t a, uint64_t b)
+{
+	return !((a ^ b) & ~SELECT_OWNED);
+}
 
 /*
  * A handle. The members that vpmc_read() needs come first. @reader is @owner,

@@ -64,7 +64,8 @@ static bool is_shared(const struct vpmc_regions *regions)
 		if (event->flags & VPMC_EVENT_LEFT_OUT)
 			continue;
 		if (regions->element[i] >= regions->control.nr_counters ||
-		    regions->control.counter[regions->element[i]].evtsel != event->select)
+		    !vpmc_same_select(regions->control.counter[regions->element[i]].evtsel,
+				      event->select))
 			return false;
 		i++;
 	}

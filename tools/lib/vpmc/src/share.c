@@ -16,7 +16,7 @@
 static bool counts(const struct vpmc_control *control, unsigned int i,
 		   const struct vpmc_event *event)
 {
-	return control->counter[i].evtsel == event->select &&
+	return vpmc_same_select(control->counter[i].evtsel, event->select) &&
 	       (event->index == VPMC_ANY ||
 		event->index == control->counter[i].index);
 }

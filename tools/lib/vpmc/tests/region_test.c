@@ -312,10 +312,15 @@ static void *others_regions(void *arg)
 		return "it has no set";
 	if (vpmc_regions_open(&own, "nonsense", 0, &self->error) != -ENOENT)
 		return "no such event";
-	if (vpmc_regions_open(&own, "branches", 0, &self->error) ||
+	/* a name of libpfm4 */
+	if (vpmc_regions_open(&own, "BR_INST_RETIRED:ALL_BRANCHES", 0, &self->error) ||
 	    vpmc_region_get(own, "outer", &region) || vpmc_begin(region) ||
 	    vpmc_end(region))
 		return "its own regions";
+	/* and with the set that is there */
+	if (vpmc_regions_close(own) ||
+	    vpmc_regions_open(&own, "branches,BR_INST_RETIRED:CONDITIONAL", 0, &self->error))
+		return "its own regions again";
 	return NULL;
 }
 

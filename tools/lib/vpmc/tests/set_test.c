@@ -431,6 +431,13 @@ TEST_F(set, share_more)
 	/* again, it is there */
 	ASSERT_EQ(2, vpmc_share(v, events, nr, &error));
 	vpmc_free_events(events);
+	/* so it is with INT and EN, which libpfm4's events have */
+	ASSERT_EQ(0, vpmc_parse_events("0x5100c4", &events, &nr, &error));
+	ASSERT_EQ(2, vpmc_share(v, events, nr, &error)) {
+		TH_LOG("%s", error.text);
+	}
+	EXPECT_EQ(1, events[0].element);
+	vpmc_free_events(events);
 
 	/* one that has the counter, which it may not share */
 	ASSERT_EQ(0, vpmc_get_control(v, &control));
