@@ -14,11 +14,13 @@
 #include <string.h>
 
 #include "graph/read.h"
+#include "least.h"
 #include "mpi-count.h"
 
 #define USUAL_EVENTS	"instructions,cycles"
 #define PORTABLE_EVENTS	"instructions?,cycles?,ref-cycles?,branches?,branch-misses?,cache-references?,cache-misses?"
-#define EVENT_AND_UMASK	0xffffU
+#define SELECT_MODES	(3ULL << 16)	/* USR and OS */
+#define SELECT_OWNED	(5ULL << 20)	/* INT and EN, which the kernel sets */
 #define TRIALS		20	/* the least of these is used */
 
 struct thread {
@@ -38,8 +40,10 @@ static bool on;
 static unsigned int nr_values;
 static uint64_t cost_inside[MOST_VALUES], cost_around[MOST_VALUES], cost_retry[MOST_VALUES];
 static char (*names)[VPMC_NAME_SIZE];
+static uint64_t selects[MOST_VALUES];	/* event selects of the first thread's values */
 static uint64_t kind;
 static struct thread *threads;
+static uint64_t not_counted;	/* threads whose counters are not like those of the first one */
 static struct vpmc *clock_of;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t key;
@@ -89,36 +93,55 @@ static int set_names(struct thread *t, struct vpmc_error *error)
 	snprintf(names[0], sizeof(*names), "run-time");
 	kind = nr_values;
 	for (i = 1; i < nr_values; i++) {
-		uint64_t select = control.counter[i - 1].evtsel;
-
-		snprintf(names[i], sizeof(*names), "%#llx", (unsigned long long)select);
-		kind = kind * 1000003 + select;
+		selects[i] = control.counter[i - 1].evtsel;
+		snprintf(names[i], sizeof(*names), "%#llx", (unsigned long long)selects[i]);
+		kind = kind * 1000003 + selects[i];
 	}
 	return 0;
 }
 
-/* As it is written in the list, with its modes. */
-static void name_value(char name[VPMC_NAME_SIZE], const struct vpmc_event *event)
+/* Does the thread count what the first one counts? */
+static bool is_like_first(const struct thread *t)
 {
+	struct vpmc_control control;
+	unsigned int i;
+
+	if (vpmc_get_control(t->v, &control) || control.nr_counters + 1 != nr_values)
+		return false;
+	for (i = 1; i < nr_values; i++)
+		if (control.counter[i - 1].evtsel != selects[i])
+			return false;
+	return true;
+}
+
+/*
+ * Names a value as its event is written in a list. If the list has no modes, the name
+ * gets those in which it is counted.
+ */
+static void name_value(char name[VPMC_NAME_SIZE], uint64_t select,
+		       const struct vpmc_event *event)
+{
+	static const char *const modes[] = { "", ":u", ":k", ":uk" };
+	bool usual = event->flags & VPMC_EVENT_USUAL_MODES;
+
+	if (event->flags & VPMC_EVENT_LEFT_OUT ||
+	    (select ^ event->select) & ~(SELECT_OWNED | (usual ? SELECT_MODES : 0)))
+		return;
 	snprintf(name, VPMC_NAME_SIZE, "%.*s%s", (int)strcspn(event->text, "@?"),
-		 event->text, event->flags & VPMC_EVENT_USUAL_MODES ? ":u" : "");
+		 event->text, usual ? modes[(select & SELECT_MODES) >> 16] : "");
 }
 
 /* Names the values whose events are in @list. */
-static void name_values(struct thread *t, const char *list)
+static void name_values(const char *list)
 {
-	struct vpmc_control control;
 	struct vpmc_event *events;
 	unsigned int nr, i, e;
 
-	if (vpmc_get_control(t->v, &control) ||
-	    vpmc_parse_events(list, &events, &nr, NULL))
+	if (vpmc_parse_events(list, &events, &nr, NULL))
 		return;
 	for (i = 1; i < nr_values; i++)
 		for (e = 0; e < nr; e++)
-			if (!((events[e].select ^ control.counter[i - 1].evtsel) & EVENT_AND_UMASK) &&
-			    !(events[e].flags & VPMC_EVENT_LEFT_OUT))
-				name_value(names[i], &events[e]);
+			name_value(names[i], selects[i], &events[e]);
 	vpmc_free_events(events);
 }
 
@@ -181,12 +204,6 @@ static int trial(void)
 	return result;
 }
 
-static void least(uint64_t *result, uint64_t value, bool first)
-{
-	if (first || value < *result)
-		*result = value;
-}
-
 __attribute__((__noinline__))
 static void clear(struct thread *t)
 {
@@ -195,47 +212,91 @@ static void clear(struct thread *t)
 
 /*
  * The sums of these two functions differ only by the costs around the second
- * trial.
+ * trial. Neither may jump to its last one.
  */
+__attribute__((__noinline__))
 static void trial_once(struct thread *t)
 {
 	trial();
 	clear(t);
 	trial();
+	__asm__ __volatile__("");
 }
 
+__attribute__((__noinline__))
 static void trial_twice(struct thread *t)
 {
 	trial();
 	clear(t);
 	trial();
 	trial();
+	__asm__ __volatile__("");
+}
+
+static bool try_inside(void *arg, uint64_t *value)
+{
+	struct thread *t = arg;
+	unsigned int i;
+
+	trial_once(t);
+	for (i = 0; i < nr_values; i++)
+		value[i] = t->last[i] - t->now[i];
+	return true;
+}
+
+static bool try_once(void *arg, uint64_t *value)
+{
+	struct thread *t = arg;
+
+	trial_once(t);
+	memcpy(value, t->sum.outside, nr_values * sizeof(*value));
+	return true;
+}
+
+static bool try_twice(void *arg, uint64_t *value)
+{
+	struct thread *t = arg;
+
+	trial_twice(t);
+	memcpy(value, t->sum.outside, nr_values * sizeof(*value));
+	return true;
+}
+
+/* What lies between two reads, of which the second one takes @turns more turns. */
+static bool try_read(const struct thread *t, uint64_t *value, unsigned int turns)
+{
+	uint64_t before[MOST_VALUES];
+	unsigned int i;
+
+	graph_read(t->page, nr_values, before, 0);
+	graph_read(t->page, nr_values, value, turns);
+	for (i = 0; i < nr_values; i++)
+		value[i] -= before[i];
+	return true;
+}
+
+static bool try_plain(void *arg, uint64_t *value)
+{
+	return try_read(arg, value, 0);
+}
+
+static bool try_forced(void *arg, uint64_t *value)
+{
+	return try_read(arg, value, 1);
 }
 
 /* Measures the costs, which are zero before. */
 static void measure(struct thread *t)
 {
 	uint64_t inside[MOST_VALUES], once[MOST_VALUES], twice[MOST_VALUES];
-	uint64_t plain[MOST_VALUES], forced[MOST_VALUES], at[3][MOST_VALUES];
-	unsigned int n, i;
+	uint64_t plain[MOST_VALUES], forced[MOST_VALUES];
+	unsigned int i;
 
-	for (n = 0; n < TRIALS; n++) {
-		trial_once(t);
-		for (i = 0; i < nr_values; i++) {
-			least(&once[i], t->sum.outside[i], !n);
-			least(&inside[i], t->last[i] - t->now[i], !n);
-		}
-		trial_twice(t);
-		for (i = 0; i < nr_values; i++)
-			least(&twice[i], t->sum.outside[i], !n);
-		graph_read(t->page, nr_values, at[0], 0);
-		graph_read(t->page, nr_values, at[1], 0);
-		graph_read(t->page, nr_values, at[2], 1);
-		for (i = 0; i < nr_values; i++) {
-			least(&plain[i], at[1][i] - at[0][i], !n);
-			least(&forced[i], at[2][i] - at[1][i], !n);
-		}
-	}
+	vpmc_least(try_inside, t, nr_values, TRIALS, inside);
+	vpmc_least(try_once, t, nr_values, TRIALS, once);
+	vpmc_least(try_twice, t, nr_values, TRIALS, twice);
+	vpmc_least(try_plain, t, nr_values, TRIALS, plain);
+	vpmc_least(try_forced, t, nr_values, TRIALS, forced);
 	for (i = 0; i < nr_values; i++) {
 		cost_inside[i] = inside[i];
 		cost_around[i] = twice[i] - once[i];
@@ -252,17 +313,25 @@ static void add_thread(struct thread *t)
 	pthread_setspecific(key, t);
 }
 
-/* Ends a thread. What it did since its last call was outside of calls. */
+/*
+ * Ends a thread. What it did since its last call was outside of calls. Its later calls,
+ * in other destructors, are not counted.
+ */
 static void end_thread(void *arg)
 {
 	struct thread *t = arg;
 
 	count_enter();
+	me = NULL;
+	refused = true;
+	if (t->v != clock_of)
+		vpmc_close(t->v);
 	__atomic_store_n(&t->ended, true, __ATOMIC_RELEASE);
 }
 
 static int first_thread(struct thread *t, struct vpmc_error *error)
 {
+	const char *list = getenv("VPMC_MPI_EVENTS");
 	int err = set_names(t, error);
 
 	if (err)
@@ -271,7 +340,9 @@ static int first_thread(struct thread *t, struct vpmc_error *error)
 		return refuse(error, "there is no key for its threads; use fewer");
 	me = t;
 	measure(t);
-	name_values(t, PORTABLE_EVENTS);
+	name_values(PORTABLE_EVENTS);
+	if (list)
+		name_values(list);
 	clock_of = t->v;
 	return 0;
 }
@@ -289,7 +360,7 @@ static int open_thread(struct thread *t, struct vpmc_error *error)
 		return refuse(error, "counters may not be read in user mode; see vpmc info about rdpmc");
 	if (!on)
 		return first_thread(t, error);
-	if (t->page->nr_counters + 1 != nr_values)
+	if (!is_like_first(t))
 		return refuse(error, "a thread counts other events than the first one");
 	return 0;
 }
@@ -308,6 +379,7 @@ int count_begin(struct vpmc_error *error)
 		me = NULL;
 		vpmc_close(t ? t->v : NULL);
 		free(t);
+		__atomic_fetch_add(&not_counted, 1, __ATOMIC_RELAXED);
 		return err;
 	}
 	on = true;
@@ -351,6 +423,7 @@ struct count_sum *count_end(void)
 			add(sum, &t->sum);
 		else
 			sum->left_out++;
+	sum->left_out += __atomic_load_n(&not_counted, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&lock);
 	return sum;
 }

@@ -154,7 +154,7 @@ static void write_text(struct writer *w, const struct gathered *all)
 		if (!counts(all, r))
 			vpmc_put(w, "\nRank %u is missing: it counts nothing, or other events than rank 0.\n", r);
 		else if (all->rank[r].left_out)
-			vpmc_put(w, "\nRank %u: %" PRIu64 " threads are left out: they had not ended before MPI_Finalize().\n",
+			vpmc_put(w, "\nRank %u: %" PRIu64 " threads are left out: they had not ended before MPI_Finalize(), or count other events.\n",
 				 r, all->rank[r].left_out);
 	}
 }

@@ -27,6 +27,20 @@ run -x VPMC_MPI_REPORT=/out/within.json vpmc stat --rank -o /out/within -e instr
 result "the library below vpmc stat" $? said
 run -x LD_PRELOAD=$library -x VPMC_MPI_REPORT=/out/thread.json ranks 100000 thread
 result "a program with a thread" $? said
+run -x LD_PRELOAD=$library ranks 100000 many
+result "threads that end leave no descriptor" $? said
+run -x LD_PRELOAD=$library ranks 100000 other
+result "a program with a thread that counts other events" $? said
+equal "that thread is left out" 3 "$(grep -c '^Rank [0-2]: 1 threads are left out' said)"
+# heads: those of the tables
+heads() {
+	grep -x 'run time (ns):\|instructions[:a-z]*:\|0x1f0:u:' said | xargs
+}
+run -x LD_PRELOAD=$library -x VPMC_MPI_EVENTS=0x1f0:u,instructions:uk ranks 100000
+equal "events have the names that they were given, with their modes" "run time (ns): 0x1f0:u: instructions:uk:" \
+	"$(heads)"
+run vpmc stat -o /dev/null -e instructions:uk env LD_PRELOAD=$library ranks 100000
+equal "what vpmc stat counts has its modes" "run time (ns): instructions:uk:" "$(heads)"
 run -x LD_PRELOAD=$library -x VPMC_MPI_REPORT=/none/x.json ranks 100000
 equal "a file that cannot be made: a line says so" \
 	"vpmc: VPMC_MPI_REPORT=/none/x.json: cannot be written: No such file or directory; here it is, name another file" \

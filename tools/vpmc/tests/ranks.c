@@ -1,19 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: ranks TURNS [thread]
+ * usage: ranks TURNS [thread | many | other]
  *
  * An MPI program with known differences between its ranks. Rank R executes R * TURNS
  * iterations of 2 instructions outside of MPI. It executes twice as many inside of
  * MPI, in a function that MPI_Comm_delete_attr() calls. It also makes R * 1000 calls
  * of a short function. Apart from that, only waiting in MPI depends on the rank. With
- * "thread", another thread executes the inside part once more.
+ * "thread", another thread executes the inside part once more. With "many", 100 threads
+ * call the short function, one after the other. With "other", such a thread has programmed
+ * a set of other events before, with as many counters.
  *
  * Copyright (C) 2026 vpmc developers
  */
+#include <fcntl.h>
+#include <linux/vpmc.h>
 #include <mpi.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 static void loop(unsigned long n)
 {
@@ -42,11 +50,57 @@ static void *set_and_forget(void *arg)
 	return NULL;
 }
 
+static void *call_once(void *arg)
+{
+	int size;
+
+	(void)arg;
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	return NULL;
+}
+
+/* Counts other events, and as many as the other threads. */
+static void *call_with_others(void *arg)
+{
+	struct vpmc_control control = { .size = sizeof(control), .nr_counters = 2 };
+	int fd = open("/proc/thread-self/perfctr", O_RDWR | O_CREAT, 0666);
+
+	control.counter[0].evtsel = 0x100f0;
+	control.counter[1].evtsel = 0x101f0;
+	control.counter[0].index = control.counter[1].index = VPMC_ANY;
+	if (fd < 0 || ioctl(fd, VPMC_IOC_CONTROL, &control))
+		return arg;
+	close(fd);
+	return call_once(NULL);
+}
+
+static unsigned int nr_descriptors(void)
+{
+	unsigned int nr = 0;
+	int fd;
+
+	for (fd = 0; fd < 1024; fd++)
+		nr += fcntl(fd, F_GETFD) >= 0;
+	return nr;
+}
+
+/* Returns false if one fails, or leaves a descriptor. */
+static bool run_threads(unsigned int nr, void *(*run)(void *arg))
+{
+	unsigned int before = nr_descriptors();
+	pthread_t thread;
+	void *bad;
+
+	while (nr--)
+		if (pthread_create(&thread, NULL, run, &bad) || pthread_join(thread, &bad) || bad)
+			return false;
+	return nr_descriptors() == before;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long turns = argc > 1 ? strtoul(argv[1], NULL, 10) : 0, sum = 0;
 	int rank, provided, size, i;
-	pthread_t thread;
 
 	if (!turns || MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided))
 		return 2;
@@ -59,10 +113,14 @@ int main(int argc, char **argv)
 		MPI_Comm_size(MPI_COMM_WORLD, &size);
 	while (--i);
 	set_and_forget(NULL);
-	if (argc > 2 && (provided != MPI_THREAD_MULTIPLE ||
-			 pthread_create(&thread, NULL, set_and_forget, NULL) ||
-			 pthread_join(thread, NULL)))
+	if (argc > 2 && provided != MPI_THREAD_MULTIPLE)
 		return 3;
+	if (argc > 2 && !strcmp(argv[2], "thread") && !run_threads(1, set_and_forget))
+		return 3;
+	if (argc > 2 && !strcmp(argv[2], "many") && !run_threads(100, call_once))
+		return 4;
+	if (argc > 2 && !strcmp(argv[2], "other") && !run_threads(1, call_with_others))
+		return 5;
 	MPI_Allreduce(&inside, &sum, 1, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD);
 	MPI_Finalize();
 	return 0;

@@ -11,10 +11,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "least.h"
 #include "region.h"
 
 #define ROUNDS	100	/* number of undisturbed rounds */
-#define TRIES	10000
 
 /*
  * Here and in nested(), only the instructions of the calls lie between the
@@ -46,35 +46,36 @@ static void prepare(struct vpmc_regions *regions, bool full)
 	regions->tried_at = NULL;
 }
 
-/*
- * Stores the least of ROUNDS undisturbed samples to @cost, which must be zero.
- * If there is a second region, it is nested in the first one. The last sample
- * to end is that of the first region.
- */
+/* Empty regions. If there is a second one, it is nested in the first one. */
+struct trial {
+	struct vpmc_regions *regions;
+	struct region *first, *second;
+	bool full;
+};
+
+/* The last sample to end is that of the first region. */
+static bool try(void *arg, uint64_t *value)
+{
+	const struct trial *trial = arg;
+	struct vpmc_regions *regions = trial->regions;
+
+	prepare(regions, trial->full);
+	if (trial->second)
+		nested(&trial->first->public, &trial->second->public);
+	else
+		empty(&trial->first->public);
+	vpmc_samples_take(regions);
+	memcpy(value, regions->sample, regions->nr_values * sizeof(*value));
+	return regions->sample_is_clean;
+}
+
+/* Stores what these regions count to @cost, which must be zero. */
 static int least(struct vpmc_regions *regions, struct region *first,
 		 struct region *second, bool full, uint64_t *cost)
 {
-	uint64_t least[MAX_VALUES];
-	unsigned int rounds = 0, tries, i;
+	struct trial trial = { regions, first, second, full };
 
-	for (tries = 0; tries < TRIES && rounds < ROUNDS; tries++) {
-		prepare(regions, full);
-		if (second)
-			nested(&first->public, &second->public);
-		else
-			empty(&first->public);
-		vpmc_samples_take(regions);
-		if (!regions->sample_is_clean)
-			continue;
-		for (i = 0; i < regions->nr_values; i++)
-			if (!rounds || regions->sample[i] < least[i])
-				least[i] = regions->sample[i];
-		rounds++;
-	}
-	if (!rounds)
-		return -EAGAIN;
-	memcpy(cost, least, regions->nr_values * sizeof(*cost));
-	return 0;
+	return vpmc_least(try, &trial, regions->nr_values, ROUNDS, cost);
 }
 
 int vpmc_regions_measure(struct vpmc_regions *regions)
