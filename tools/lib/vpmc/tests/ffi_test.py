@@ -7,19 +7,14 @@ import ctypes
 import sys
 from ctypes import byref, c_char_p, c_int, c_uint, c_uint64, c_ulong, c_void_p
 
+from results import check, finish
+
 TIMES = 50
 TURNS = 1000
 
 # It brings libvpmc.so.0 with it.
 ffi = ctypes.CDLL("libvpmc-ffi.so.0", ctypes.RTLD_GLOBAL)
 code = ctypes.CDLL(sys.argv[1])
-failed = 0
-
-
-def check(name, good):
-    global failed
-    failed += not good
-    print(("ok - " if good else "not ok - ") + name)
 
 
 def call(name, result, *arguments):
@@ -84,4 +79,4 @@ check("vpmc_begin() and vpmc_end() count exactly",
 call("regions_close", c_int, c_void_p)(regions)
 call("free_events", None, c_void_p)(events)
 call("close", None, c_void_p)(v)
-sys.exit(1 if failed else 0)
+finish()

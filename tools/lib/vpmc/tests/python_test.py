@@ -10,18 +10,12 @@ import os
 import sys
 
 import vpmc
+from results import check, finish
 
 N = 200
 # CODE.so calls the library, too
 ctypes.CDLL(os.environ["VPMC_LIBRARY"], ctypes.RTLD_GLOBAL)
 code = ctypes.CDLL(sys.argv[1])
-failed = 0
-
-
-def check(name, good):
-    global failed
-    failed += not good
-    print(("ok - " if good else "not ok - ") + name)
 
 
 def error_of(function, *arguments):
@@ -92,4 +86,4 @@ examples = "\n".join(line[8:] for line in vpmc.__doc__.splitlines() if line.star
 names = {}
 exec(compile(examples, "vpmc.__doc__", "exec"), names)
 check("the documentation's examples", names["calls"] == 1 and names["known"] and names["after"][0] > names["before"][0])
-sys.exit(failed != 0)
+finish()
