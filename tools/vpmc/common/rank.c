@@ -40,8 +40,10 @@ void rank_find(struct rank *rank)
 				      getenv(launcher[i].number), 0, MOST_RANKS);
 	text = getenv(launcher[i].ranks);
 	if (text)
-		rank->ranks = options_number(launcher[i].ranks, text,
-					     rank->number + 1ULL, MOST_RANKS + 1ULL);
+		rank->ranks = options_number(launcher[i].ranks, text, 1, MOST_RANKS + 1ULL);
+	if (text && rank->number >= rank->ranks)
+		fail(STATUS_OURS, "%s %u: is not below %s %u; start vpmc by one launcher",
+		     launcher[i].number, rank->number, launcher[i].ranks, rank->ranks);
 	rank->job = getenv(launcher[i].job);
 }
 

@@ -245,7 +245,9 @@ of() {
 equal "bench: inline, 1 counter" "18 18" "$(of inline 1)"
 equal "bench: inline, 4 counters" "40 40" "$(of inline 4)"
 equal "bench: RDTSC" "4 4" "$(of RDTSC 0)"
-equal "bench: a way that does not fit" 1 "$(grep -c '^inline, counters: 8: left out: this processor counts at most 5' readings)"
+# perf and the watchdog keep some of the counters
+has=$(vpmc info | awk '$1 == "counters:" { print $2 + $7 }')
+equal "bench: a way that does not fit" 1 "$(grep -c "^inline, counters: 8: left out: this processor counts at most $has events" readings)"
 vpmc bench -j -n 7 >readings
 cp readings /out/bench.json
 equal "bench: JSON, ways and those left out" "17 3" "$(grep -o '"way":' readings | wc -l) $(grep -o '"left_out":' readings | wc -l)"

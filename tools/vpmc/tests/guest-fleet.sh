@@ -37,7 +37,7 @@ V='vpmc: '
 bad "--rank without a launcher" 125 "${V}--rank: no launcher has set OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK or SLURM_PROCID; start vpmc by one, such as mpirun" \
 	vpmc stat --rank -o d true
 bad "a rank that is no number" 125 "${V}PMI_RANK one: not a number from 0 to 10000000; give one" env PMI_RANK=one vpmc stat --rank -o d true
-bad "a rank that is too great" 125 "${V}PMI_SIZE 2: not a number from 3 to 10000001; give one" env PMI_RANK=2 PMI_SIZE=2 vpmc stat --rank -o d true
+bad "a rank that is too great" 125 "${V}PMI_RANK 2: is not below PMI_SIZE 2; start vpmc by one launcher" env PMI_RANK=2 PMI_SIZE=2 vpmc stat --rank -o d true
 bad "--rank without -o" 125 "${V}--rank: there is no directory for the ranks' files; name one by -o" env PMI_RANK=0 vpmc stat --rank true
 bad "--rank and -x" 125 "${V}--rank: writes JSON; leave out -x and --format" env PMI_RANK=0 vpmc stat --rank -x , -o d true
 bad "--rank and -p" 125 "${V}--rank: counts a COMMAND; name one, and leave out -p and -t" env PMI_RANK=0 vpmc stat --rank -o d -p 1
