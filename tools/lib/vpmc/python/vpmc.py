@@ -26,12 +26,15 @@ Counters are read at any time:
 The harness runs a function of a shared library, and writes a line for each run:
 regions.harness(ctypes.CDLL("./code.so").function, 1000).csv(sys.stdout)
 
-A Region belongs to its Regions, and cannot be used after these are closed.
+A Region belongs to its Regions, and cannot be used after these are closed. Regions end with
+their last reference. REGIONS_KEEP is always set.
 """
 
 import ctypes
 import errno
 import os
+import threading
+import time
 from ctypes import POINTER, byref, c_char, c_char_p, c_double, c_int, c_size_t, c_uint, c_ulong, c_uint8
 from ctypes import c_uint32, c_uint64, c_void_p
 
@@ -261,14 +264,20 @@ def _buffer(given, size, kind):
 
 
 class Regions:
-    """The calling thread's regions. Without events they use the set that it has."""
+    """The calling thread's regions. Without events they use the set that it has.
+
+    They stay when the thread ends: then any thread may read their values and close them."""
 
     def __init__(self, events=None, flags=0):
         self._regions = None
         error, regions = _Error(), c_void_p()
-        _check(_regions_open(byref(regions), events.encode() if events is not None else None, flags, byref(error)),
-               "regions", error)
-        self._regions = regions
+        _check(_regions_open(byref(regions), events.encode() if events is not None else None,
+                             flags | REGIONS_KEEP, byref(error)), "regions", error)
+        self._regions, self._thread = regions, threading.current_thread()
+
+    def __del__(self):
+        if self._regions:
+            _regions_close(self._regions)
 
     def is_open(self):
         return self._regions is not None
@@ -285,9 +294,17 @@ class Regions:
         self.close()
 
     def close(self):
-        if self._regions:
-            regions, self._regions = self._regions, None
-            _check(_regions_close(regions), "closing: regions have begun and not ended")
+        if not self._regions:
+            return
+        err = _regions_close(self._regions)
+        # join() returns before the system's thread has ended
+        while err == -errno.EPERM and not self._thread.is_alive():
+            time.sleep(0.001)
+            err = _regions_close(self._regions)
+        if err == -errno.EPERM:
+            _check(err, "closing: they belong to another thread, which has not ended")
+        self._regions = None
+        _check(err, "closing: regions have begun and not ended")
 
     def region(self, name):
         pointer = POINTER(_Region)()

@@ -8,6 +8,7 @@ import ctypes
 import io
 import os
 import sys
+import threading
 
 import vpmc
 from results import check, finish
@@ -82,6 +83,36 @@ for name, call in {"begin": inner.begin, "end": inner.end, "stats": lambda: inne
     check(f"{name} of closed regions is an error", error_of(call) == (9, "[Errno 9] inner: its regions are closed"))
 check("so is another region", error_of(regions.region, "late") == (9, "[Errno 9] the regions are closed"))
 check("and their harness", error_of(regions.harness, code.turns, 1)[0] == 9)
+
+# regions of a thread that has ended
+others = []
+opened, read = threading.Event(), threading.Event()
+
+
+def in_thread():
+    others.append(vpmc.Regions("instructions"))
+    others.append(others[0].region("there"))
+    with others[1]:
+        pass
+    opened.set()
+    read.wait()
+
+
+thread = threading.Thread(target=in_thread)
+thread.start()
+opened.wait()
+check("another thread's regions are not closed", error_of(others[0].close)
+      == (1, "[Errno 1] closing: they belong to another thread, which has not ended: Operation not permitted"))
+check("and stay open", others[0].is_open())
+read.set()
+thread.join()
+check("when it has ended their values are there", others[1].count()[0] == 1 and others[1].total(0)[0] > 0)
+check("they do not begin", error_of(others[1].begin)[0] == 1)
+others[0].close()
+check("then they are closed", error_of(others[1].count)[0] == 9)
+once = vpmc.Regions("instructions")
+del once
+check("regions end with their last reference", error_of(lambda: vpmc.Regions("instructions").close()) is None)
 examples = "\n".join(line[8:] for line in vpmc.__doc__.splitlines() if line.startswith(("    >>> ", "    ... ")))
 names = {}
 exec(compile(examples, "vpmc.__doc__", "exec"), names)
