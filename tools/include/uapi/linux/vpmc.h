@@ -340,9 +340,10 @@ struct vpmc_counter {
  * allowed. They end when the last open file description is closed on which
  * counters were added to this set, or with the next CONTROL without ADD. With
  * @nr_counters 0, what others add stays until this one is closed, too. Sets
- * that are inherited later do not have them. READ of a family has their sums of
- * the root alone, and rings and samples do not have them. So a library can
- * count in a thread that somebody else counts. Errors: ENODATA if no set is
+ * that are inherited later do not have them. READ and READ_CONTROL need room for
+ * them, too. READ of a family has their sums of the root alone, CLEAR_ALL clears
+ * those of the root alone, and rings and samples do not have them. So a library
+ * can count in a thread that somebody else counts. Errors: ENODATA if no set is
  * programmed; EEXIST if the set was inherited and has no counters.
  */
 #define VPMC_CONTROL_NEW	(1U << 0)  /* fail if a set is programmed already */
@@ -711,9 +712,10 @@ struct vpmc_sample {
  * The kernel writes it after a sample of a thread from a mapping that it has not
  * reported for the thread yet, or that may have changed since, before the thread
  * executes another instruction in user mode. A mapping that is as it was reported
- * is not reported again. So a sample is from the last mapping of its address that
- * was reported for its thread with a @since not later than the sample, if the
- * thread has not called execve() in between.
+ * is not reported again, also if it was replaced and put back between the sample and
+ * the thread's return to user mode. So a sample is from the last mapping of its
+ * address that was reported for its thread with a @since not later than the sample,
+ * if the thread has not called execve() in between.
  *
  * If the buffer is full, or the kernel has no memory, @unsure of the thread's next
  * record tells the samples that are concerned. If there is no such record because
@@ -740,9 +742,10 @@ struct vpmc_sample_map {
 };
 
 /*
- * Flag of vpmc_sample_map: what was mapped is not known, because the mapping was
- * changed after the sample, or the thread has no address space any more. @start is
- * the sample's address, and @end the next one.
+ * Flag of vpmc_sample_map: what was mapped is not known, because the mapping may have
+ * changed after the sample, or the thread has no address space any more. A fork() is
+ * such a change, unless the mapping is as it was reported. @start is the sample's
+ * address, and @end the next one.
  */
 #define VPMC_MAP_UNKNOWN	(1U << 0)
 

@@ -146,7 +146,7 @@ static void control_everything(struct vpmc_control *control)
 	control_init(control, VPMC_CONTROL_STOPPED | VPMC_CONTROL_REARM |
 		     VPMC_CONTROL_INHERIT_THREADS);
 	control_add_period(control, EV_INSNS, FIXED(0), PERIOD);
-	control_choose(control, EV_BRANCHES, 0);
+	control_choose(control, EV_BRANCHES, VPMC_ANY);
 	control->ring_records = RECORDS;
 	control->ring_watermark = 1;
 }

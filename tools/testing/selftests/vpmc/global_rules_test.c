@@ -448,7 +448,7 @@ FIXTURE_VARIANT_ADD(rights, root_of_a_namespace) {
 
 static int wrong_rights(int fd, const FIXTURE_VARIANT(rights) *variant)
 {
-	static const struct choice kernel[] = { { EV_KERNEL_INSNS, 0 }, {} };
+	static const struct choice kernel[] = { { EV_KERNEL_INSNS, VPMC_ANY }, {} };
 	struct vpmc_global_control control;
 	struct vpmc_global_cpu cpu;
 	int own;

@@ -7,6 +7,7 @@
  */
 #include "inherit.h"
 #include "remote.h"
+#include "revoke.h"
 #include "ring.h"
 #include "sample.h"
 
@@ -21,6 +22,9 @@ static const struct choice branches[] = { { EV_BRANCHES, VPMC_ANY }, {} };
 static const struct choice again[] = { { EV_INSNS, VPMC_ANY }, {} };
 static const struct choice two[] = {
 	{ EV_BRANCHES, VPMC_ANY }, { EV_INSNS, VPMC_ANY }, {}
+};
+static const struct choice insns_and_branches[] = {
+	{ EV_INSNS, FIXED(0) }, { EV_BRANCHES, VPMC_ANY }, {}
 };
 static const struct choice kernel_mode[] = { { EV_KERNEL_INSNS, 1 }, {} };
 
@@ -257,6 +261,50 @@ TEST_F(grow, not_of_the_next_set)
 	EXPECT_EQ(2, size_of(self->fd));
 	close(first);
 	EXPECT_EQ(2, size_of(self->fd));
+	EXPECT_EQ(holder_without_sets(), pmu_holder(self->fd));
+}
+
+/* A CONTROL that preserves sums takes over none of those that were added. */
+TEST_F(grow, not_preserved)
+{
+	struct vpmc_control *control = &self->set.control;
+	struct vpmc_read read;
+	int fd = vpmc_open();
+
+	ASSERT_EQ(0, add(fd, branches));
+	tolerance_begin();
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, TURNS, 0));
+	control_of(control, insns_and_branches, VPMC_CONTROL_STOPPED);
+	control->counter[0].flags = VPMC_COUNTER_PRESERVE;
+	control->counter[1].flags = VPMC_COUNTER_PRESERVE;
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CONTROL, control));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, MORE, 0));
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+	EXPECT_TRUE(fits_since(read.sum[0], two_of(TURNS, MORE).insns, 2));
+	EXPECT_TRUE(fits_since(read.sum[1], measured(MORE).branches, 2));
+	close(fd);
+	EXPECT_EQ(2, size_of(self->fd));
+}
+
+/* What was added ends with its descriptor also if the set was revoked before. */
+TEST_F(grow, revoked)
+{
+	struct vpmc_read read;
+	int fd = vpmc_open();
+
+	tolerance_begin();
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, TURNS, 0));
+	ASSERT_EQ(0, add(fd, branches));
+	ASSERT_EQ(0, set_revoked("1"));
+	ASSERT_EQ(0, set_revoked("0"));
+	EXPECT_EQ(-ENODATA, add(self->fd, again));
+	EXPECT_EQ(2, size_of(self->fd));
+	close(fd);
+	EXPECT_EQ(1, size_of(self->fd));
+	ASSERT_EQ(0, vpmc_read(self->fd, &read));
+	EXPECT_EQ(VPMC_STATE_REVOKED, read.state);
+	EXPECT_EQ(1, read.nr_counters);
+	EXPECT_TRUE(fits_since(read.sum[0], measured(TURNS).insns, 1));
 	EXPECT_EQ(holder_without_sets(), pmu_holder(self->fd));
 }
 
@@ -601,6 +649,49 @@ TEST(kernel)
 	EXPECT_EQ(0, child_status(pid));
 }
 
+static void *map_own(void *unused)
+{
+	int fd = open(THREAD_FILE, O_RDWR | O_CREAT | O_CLOEXEC);
+
+	(void)unused;
+	return fd < 0 ? NULL : vpmc_map(fd);
+}
+
+/*
+ * A process that counts the kernel in itself may go on to map pages, although another
+ * process has added to its set.
+ */
+TEST(to_own_kernel_counts)
+{
+	struct vpmc_control control;
+	struct child c = { .pid = -1 };
+	pthread_t thread;
+	void *page;
+	int fd;
+
+	if (!child_fork(&c)) {
+		fd = vpmc_open();
+		control_of(&control, kernel_mode, 0);
+		if (vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control) ||
+		    write_file("/proc/sys/kernel/perf_event_paranoid", "2") ||
+		    setuid(USER) || prctl(PR_SET_DUMPABLE, 1))
+			_exit(1);
+		child_send(&c);
+		child_wait(&c);
+		if (pthread_create(&thread, NULL, map_own, NULL) ||
+		    pthread_join(thread, &page))
+			_exit(2);
+		_exit(!page || page == MAP_FAILED ? 3 : 0);
+	}
+	ASSERT_EQ(0, child_wait(&c));
+	fd = open_of(c.pid, O_RDWR);
+	EXPECT_EQ(0, add(fd, again));
+	EXPECT_EQ(2, size_of(fd));
+	close(fd);
+	child_send(&c);
+	EXPECT_EQ(0, child_end(&c));
+}
+
 /* Others program the set and add to it at the same time. */
 static void *add_and_close(void *tid)
 {
@@ -641,10 +732,14 @@ TEST_F(grow, at_the_same_time)
 	EXPECT_EQ(1, read.nr_counters);
 	EXPECT_TRUE(fits_since(read.sum[0],
 			       code_times(measured(TURNS), 100).insns, 100));
+	/* Each of them has dropped its claim. */
+	ASSERT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_UNLINK, 0));
+	EXPECT_EQ(holder_without_sets(), pmu_holder(self->fd));
 }
 
 NEEDS(
-	{ "kernel", PMU | ROOT | DISTURBS },
+	{ "*kernel*", PMU | ROOT | DISTURBS },
+	{ "grow.revoked", PMU | ROOT | DISTURBS },
 	{ "grow.of_*", PMU | TWO_CPUS },
 	{ "*", PMU },
 );

@@ -161,7 +161,7 @@ static void *map_beside(void *unused)
 /* It counts the kernel, in all its processes. */
 static int root_open_kernel(struct set *root)
 {
-	static const struct choice kernel[] = { { EV_KERNEL_INSNS, 0 }, {} };
+	static const struct choice kernel[] = { { EV_KERNEL_INSNS, VPMC_ANY }, {} };
 	int err = set_open(root, kernel);
 
 	root->control.flags = PROCESSES;

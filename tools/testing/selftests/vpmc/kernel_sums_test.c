@@ -10,8 +10,8 @@
 #define USER		1000
 #define PERF_PARANOID	"/proc/sys/kernel/perf_event_paranoid"
 
-static const struct choice user_mode[] = { { EV_INSNS, 0 }, {} };
-static const struct choice kernel_mode[] = { { EV_KERNEL_INSNS, 0 }, {} };
+static const struct choice user_mode[] = { { EV_INSNS, VPMC_ANY }, {} };
+static const struct choice kernel_mode[] = { { EV_KERNEL_INSNS, VPMC_ANY }, {} };
 
 /* CONTROL: 0 or -errno, with the reason in @reason. */
 static int control(int fd, const struct choice *choice, unsigned int flags,

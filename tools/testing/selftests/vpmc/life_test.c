@@ -9,7 +9,7 @@
 #include "vpmc_test.h"
 
 static const struct choice two[] = {
-	{ EV_INSNS, FIXED(0) }, { EV_BRANCHES, 0 }, {}
+	{ EV_INSNS, FIXED(0) }, { EV_BRANCHES, VPMC_ANY }, {}
 };
 
 static uint32_t holder(void)
@@ -186,8 +186,8 @@ TEST(read_while_running)
 TEST(kernel_counts_of_one_moment)
 {
 	static const struct choice same[] = {
-		{ EV_KERNEL_INSNS, FIXED(0) }, { EV_KERNEL_INSNS, 0 },
-		{ EV_KERNEL_INSNS, 3 }, {}
+		{ EV_KERNEL_INSNS, FIXED(0) }, { EV_KERNEL_INSNS, VPMC_ANY },
+		{ EV_KERNEL_INSNS, VPMC_ANY }, {}
 	};
 	struct vpmc_read read;
 	uint64_t last = 0;
@@ -242,7 +242,7 @@ TEST(unlink_settles)
 TEST(reprogrammed)
 {
 	static const struct choice other[] = {
-		{ EV_BRANCHES, 3 }, { EV_CYCLES, FIXED(1) }, { EV_INSNS, 0 }, {}
+		{ EV_BRANCHES, 3 }, { EV_CYCLES, VPMC_ANY }, { EV_INSNS, VPMC_ANY }, {}
 	};
 	struct set set;
 	unsigned int i;

@@ -112,10 +112,10 @@ static int count_kernel(void)
 	int fd = vpmc_open(), err;
 
 	control_init(&control, VPMC_CONTROL_STOPPED);
-	control_choose(&control, EV_INSNS, 0);
+	control_choose(&control, EV_INSNS, VPMC_ANY);
 	if (vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control))
 		return -EPROTO;
-	control_choose(&control, EV_KERNEL_INSNS, 1);
+	control_choose(&control, EV_KERNEL_INSNS, VPMC_ANY);
 	err = vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control);
 	close(fd);
 	if (err && (control.reason != VPMC_REASON_KERNEL_MODE ||
@@ -165,7 +165,7 @@ static int refused_everything(void)
 	control_init(&control, VPMC_CONTROL_STOPPED);
 	if (fd < 0 || vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control))
 		return 3;
-	control_choose(&control, EV_INSNS, 0);
+	control_choose(&control, EV_INSNS, VPMC_ANY);
 	if (vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control) != -EACCES)
 		return 4;
 	return control.reason == VPMC_REASON_SECURITY &&
@@ -227,7 +227,7 @@ FIXTURE_TEARDOWN(cpus)
 
 static int wrong_cpus(int fd, const FIXTURE_VARIANT(cpus) *variant)
 {
-	static const struct choice kernel[] = { { EV_KERNEL_INSNS, 0 }, {} };
+	static const struct choice kernel[] = { { EV_KERNEL_INSNS, VPMC_ANY }, {} };
 	struct vpmc_global_control control;
 	int own;
 

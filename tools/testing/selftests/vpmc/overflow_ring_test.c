@@ -138,7 +138,7 @@ TEST_F(overflow_ring, branches)
 	control_init(control, control->flags);
 	control_choose(control, EV_INSNS, FIXED(0));
 	control_choose(control, EV_BRANCHES, 3);
-	control_add_period(control, EV_BRANCHES, 0, PERIOD);
+	control_add_period(control, EV_BRANCHES, VPMC_ANY, PERIOD);
 	control->ring_records = 256;
 	control->ring_watermark = 256;
 	ASSERT_EQ(0, set_control(&self->set));
@@ -348,7 +348,7 @@ TEST_F(overflow_ring, preempted)
 TEST_F(overflow_ring, preempted_by_one_like_it)
 {
 	static const struct choice other[] = {
-		{ EV_INSNS, FIXED(0) }, { EV_BRANCHES, 0 }, {}
+		{ EV_INSNS, FIXED(0) }, { EV_BRANCHES, VPMC_ANY }, {}
 	};
 
 	ASSERT_EQ(0, pin(0));

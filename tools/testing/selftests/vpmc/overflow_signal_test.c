@@ -292,7 +292,7 @@ TEST_F(overflow_signal, unlinked_in_a_system_call)
 	ASSERT_EQ(0, handle(&self->set, SIGIO, 0));
 	ASSERT_EQ(0, pipe(writer.pipe));
 	control_init(&self->set.control, VPMC_CONTROL_STOPPED);
-	control_add_period(&self->set.control, KERNEL_INSNS, 0, PERIOD);
+	control_add_period(&self->set.control, KERNEL_INSNS, VPMC_ANY, PERIOD);
 	self->set.control.signal = SIGIO;
 	ASSERT_EQ(0, set_control(&self->set));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, unlink_overflowed, &writer));

@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include "log.h"
 #include "sample.h"
 
 #define PERIOD	10001
@@ -188,6 +189,94 @@ TEST_F(sample_map, renamed_over)
 	EXPECT_EQ(2, n);
 }
 
+static int set_mtime(const char *path, time_t at)
+{
+	const struct timespec times[2] = { { .tv_sec = at }, { .tv_sec = at } };
+
+	return utimensat(AT_FDCWD, path, times, 0) ? -errno : 0;
+}
+
+/* A file that is written anew has the same inode, and may be another library. */
+TEST_F(sample_map, written_anew)
+{
+	struct samples *got = &self->got;
+	const struct vpmc_sample_map *map;
+	uint64_t at = 1000;
+
+	for (int i = 0; i < 2; i++) {
+		ASSERT_EQ(0, make_file(FIRST, code_loop));
+		ASSERT_EQ(0, set_mtime(FIRST, at + i));
+		ASSERT_EQ(0, sample_code(&self->set, self->at, FIRST));
+	}
+	ASSERT_EQ(0, samples_read(self->set.fd, got));
+	for (int i = 0; i < got->nr; i++) {
+		map = (void *)got->record[i];
+		if (map->head.type == VPMC_SAMPLE_MAP && map->start == (uint64_t)self->at)
+			EXPECT_EQ(at++ * 1000000000, map->mtime);
+	}
+	EXPECT_EQ(1002, at);
+}
+
+/* A file that is no regular one is not read for a build id. */
+TEST_F(sample_map, device)
+{
+	const char *what = "read not supported for file";
+	struct samples *got = &self->got;
+	int logged = times_in_log(what), fd = open("/dev/zero", O_RDONLY);
+	const struct vpmc_sample_map *map;
+	char *at;
+
+	at = mmap(self->at, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
+		  MAP_PRIVATE | MAP_FIXED, fd, 0);
+	close(fd);
+	ASSERT_NE(MAP_FAILED, at);
+	memcpy(at, code_loop, 64);
+	ASSERT_EQ(0, set_measure(&self->set, (code_fn)at, TURNS, 0));
+	ASSERT_EQ(0, samples_read(self->set.fd, got));
+	EXPECT_EQ(1, maps_at(got, at));
+	map = samples_map(got, (void *)got->record[0]);
+	ASSERT_NE(NULL, map);
+	EXPECT_STREQ("/dev/zero", map_path(map));
+	EXPECT_EQ(0, map->build_id_size);
+	EXPECT_EQ(logged, times_in_log(what));
+}
+
+/* A mapping that was reported remains known in a fork(), which locks all of them. */
+TEST_F(sample_map, in_fork)
+{
+	struct vpmc_control *control = &self->set.control;
+	struct samples *got = &self->got;
+	const struct vpmc_sample_map *map;
+	int n, turn = test_times(20);
+
+	control_init(control, VPMC_CONTROL_REARM | VPMC_CONTROL_SAMPLE);
+	control_add_period(control, EV_KERNEL_INSNS, VPMC_ANY, KERNEL_PERIOD);
+	control->ring_records = RECORDS;
+	control->ring_watermark = 1;
+	ASSERT_EQ(0, set_control(&self->set));
+	/* This reports it. */
+	while (!samples_of(got, 0)) {
+		syscall(SYS_getppid);
+		ASSERT_EQ(0, samples_read(self->set.fd, got));
+	}
+	n = samples_of(got, 0);
+	while (turn--) {
+		pid_t pid = fork();
+
+		if (!pid)
+			_exit(0);
+		ASSERT_EQ(0, child_status(pid));
+	}
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
+	ASSERT_EQ(0, samples_read(self->set.fd, got));
+	EXPECT_LT(n, samples_of(got, 0));
+	for (int i = 0; i < got->nr; i++) {
+		map = (void *)got->record[i];
+		if (map->head.type == VPMC_SAMPLE_MAP)
+			EXPECT_EQ(0, map->flags);
+	}
+}
+
 /* Finds the build id of this program. @data: 20 bytes. */
 static int find_build_id(struct dl_phdr_info *info, size_t size, void *data)
 {
@@ -360,6 +449,7 @@ TEST_F(sample_map, no_room)
 }
 
 NEEDS(
+	{ "sample_map.in_fork", PMU | DISTURBS | ROOT },
 	{ "sample_map.replaced_meanwhile", PMU | DISTURBS | ROOT },
 	{ "*", TRUE_COUNTS | DISTURBS | ROOT },
 );

@@ -77,6 +77,17 @@ TEST_F(shared, shares)
 	EXPECT_EQ(0, wrong_shares(self->set.fd, 0, 0));
 }
 
+/* perf lends nothing to a set that has lost its owner. */
+TEST_F(shared, without_owner)
+{
+	self->set.fd = vpmc_open();
+	ASSERT_LE(0, self->set.fd);
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_UNLINK, 0));
+	EXPECT_EQ(-ESRCH, set_program(&self->set, branches));
+	EXPECT_EQ(VPMC_REASON_NONE, self->set.control.reason);
+	EXPECT_EQ(0, wrong_shares(self->set.fd, 0, 0));
+}
+
 static const struct choice cycles[] = { { 0x1003c, FIXED(1) }, {} };
 
 /* The one on fixed counter 1 stays there, unless the administrator says so. */

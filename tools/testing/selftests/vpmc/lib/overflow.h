@@ -111,7 +111,7 @@ static inline int open_with_period(struct set *set, uint64_t period, int sig)
 	set->page = vpmc_map(set->fd);
 	control_init(control, VPMC_CONTROL_STOPPED);
 	control_add_period(control, EV_INSNS, FIXED(0), period);
-	control_choose(control, EV_BRANCHES, 0);
+	control_choose(control, EV_BRANCHES, VPMC_ANY);
 	control->signal = sig;
 	return set->page == MAP_FAILED ? -ENOMEM : set_control(set);
 }
