@@ -10,18 +10,18 @@
 static const struct {
 	const char *member, *word, *text;
 } ways[DEPARTURES] = {
-	{ "left_control", "control", "programmed counters of their own" },
-	{ "left_unlink", "unlink", "unlinked their counters" },
-	{ "left_exec", "exec", "executed a program with other privileges" },
-	{ "lost", "revocation", "lost their counters to the administrator" },
+	[DEPARTURE_CONTROL] = { "left_control", "control", "programmed counters of their own" },
+	[DEPARTURE_UNLINK] = { "left_unlink", "unlink", "unlinked their counters" },
+	[DEPARTURE_EXEC] = { "left_exec", "exec", "executed a program with other privileges" },
+	[DEPARTURE_REVOCATION] = { "lost", "revocation", "lost their counters to the administrator" },
 };
 
 void departures_add(struct departures *to, const struct vpmc_read *sums)
 {
-	to->number[0] += sums->left_control;
-	to->number[1] += sums->left_unlink;
-	to->number[2] += sums->left_exec;
-	to->number[3] += sums->lost;
+	to->number[DEPARTURE_CONTROL] += sums->left_control;
+	to->number[DEPARTURE_UNLINK] += sums->left_unlink;
+	to->number[DEPARTURE_EXEC] += sums->left_exec;
+	to->number[DEPARTURE_REVOCATION] += sums->lost;
 }
 
 const char *departure_member(unsigned int way)

@@ -10,8 +10,14 @@
 #include <linux/vpmc.h>
 #include <stdint.h>
 
-/* How many ways there are to leave; see left_control and others in struct vpmc_read. */
-#define DEPARTURES	4
+/* The ways to leave; see left_control and others in struct vpmc_read. */
+enum {
+	DEPARTURE_CONTROL,
+	DEPARTURE_UNLINK,
+	DEPARTURE_EXEC,
+	DEPARTURE_REVOCATION,
+	DEPARTURES
+};
 
 struct departures {
 	uint64_t number[DEPARTURES];

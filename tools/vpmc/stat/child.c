@@ -18,6 +18,7 @@
 #include "common/limits.h"
 #include "common/signals.h"
 #include "stat/child.h"
+#include "stat/members.h"
 
 /*
  * Result of the child's vpmc_program(), in memory that parent and child share.
@@ -107,7 +108,7 @@ static int program(struct vpmc *v, struct group *group, unsigned int flags,
 	do {
 		err = vpmc_program(v, group->events, group->nr, flags, error);
 	} while (err < 0 && move_refused(group, error));
-	return err;
+	return err < 0 || !group->each ? err : members_keep(v, error);
 }
 
 /* Runs in the child from fork() to execve(). */

@@ -10,15 +10,21 @@
 #include "common/clock.h"
 #include "common/fail.h"
 #include "stat/child.h"
+#include "stat/members.h"
 #include "stat/openmetrics.h"
 #include "stat/run.h"
-#include "stat/tracer.h"
+
+#define PATIENCE	200	/* most milliseconds between looks, if nothing wakes us */
 
 /* COMMAND, and the set that counts it: of this thread, see child_family(), or COMMAND's */
 struct counted {
 	struct child child;
 	struct vpmc *v;
+	uint64_t number;	/* of the set, among those that its thread has had */
 	bool family;
+	bool rows;		/* with a row for each thread */
+	bool members;		/* the kernel keeps the counts of those that end */
+	char name[16];		/* with @rows: COMMAND's first thread */
 };
 
 static void add(struct run *run, const struct counted *counted, const char *name)
@@ -26,7 +32,16 @@ static void add(struct run *run, const struct counted *counted, const char *name
 	if (counted->family)
 		run_add_family(run, counted->v);
 	else
-		run_add(run, counted->v, 1, counted->child.pid, name, false);
+		run_add(run, counted->v, counted->number, counted->child.pid, name, false);
+}
+
+/* Returns true when COMMAND has ended. */
+static bool is_over(struct counted *counted, struct run *run)
+{
+	/* Then its name is gone. */
+	if (counted->rows && !counted->family)
+		thread_name(counted->child.pid, counted->name);
+	return waitpid(counted->child.pid, &run->status, WNOHANG) != 0;
 }
 
 static void wait_for(struct counted *counted, const struct stat_options *options,
@@ -34,17 +49,19 @@ static void wait_for(struct counted *counted, const struct stat_options *options
 {
 	/* A revocation is visible only while the thread lives. */
 	struct pollfd fds[] = { { .fd = signal_fd(), .events = POLLIN },
-				{ .fd = vpmc_fd(counted->v) } };
+				{ .fd = vpmc_fd(counted->v),
+				  .events = counted->members ? POLLIN : 0 } };
 	struct child *child = &counted->child;
 
-	for (;;) {
-		bool over = options->per_thread ?
-			    tracer_step(child->pid, run) :
-			    waitpid(child->pid, &run->status, WNOHANG) != 0;
+	while (!is_over(counted, run)) {
+		int wait = openmetrics_wait(options);
 
-		if (over)
-			break;
-		poll(fds, 2, openmetrics_wait(options));
+		/* The thread has ended, and tells no more that others have. */
+		if (counted->members && fds[1].fd < 0 && (wait < 0 || wait > PATIENCE))
+			wait = PATIENCE;
+		poll(fds, 2, wait);
+		if (counted->members)
+			members_take(counted->v, run);
 		if (!openmetrics_wait(options)) {
 			struct run so_far = {};
 
@@ -54,7 +71,7 @@ static void wait_for(struct counted *counted, const struct stat_options *options
 		if (fds[0].revents)
 			signal_take(child->pid);
 		run->revoked |= !!(fds[1].revents & POLLERR);
-		if (fds[1].revents)
+		if (fds[1].revents & ~POLLIN)
 			fds[1].fd = -1;
 	}
 	signals_ended(run->status);
@@ -65,7 +82,13 @@ static void begin(struct counted *counted, const struct stat_options *options,
 		  struct group *group)
 {
 	unsigned int flags = control_flags(options) | VPMC_CONTROL_STOPPED;
+	struct vpmc_read sums;
 
+	*counted = (struct counted){
+		.rows = options->per_thread,
+		.members = options->per_thread && options->inherit,
+	};
+	group->each = counted->members;
 	if (!options->stopped)
 		flags |= VPMC_CONTROL_ENABLE_ON_EXEC;
 	/* vpmc ctl and the program know COMMAND's thread only. */
@@ -81,6 +104,18 @@ static void begin(struct counted *counted, const struct stat_options *options,
 		child_start(&counted->child, options->command, group, flags);
 		counted->v = counted->child.v;
 	}
+	if (!vpmc_read_sums(counted->v, 0, &sums))
+		counted->number = sums.set_number;
+}
+
+/* Adds the rows. */
+static void add_rows(struct run *run, const struct counted *counted)
+{
+	if (counted->rows && !counted->family)
+		run_add_row(run, counted->v, counted->number, counted->child.pid,
+			    counted->name);
+	if (counted->members)
+		members_end(counted->v, run);
 }
 
 static void end(struct counted *counted)
@@ -97,12 +132,11 @@ void command_run(const struct stat_options *options, struct group *group,
 	uint64_t start;
 
 	begin(&counted, options, group);
-	if (options->per_thread)
-		tracer_begin(counted.child.pid, counted.family);
 	start = now();
 	child_exec(&counted.child, options->command);
 	wait_for(&counted, options, run);
 	run->elapsed = now() - start;
 	add(run, &counted, options->command[0]);
+	add_rows(run, &counted);
 	end(&counted);
 }

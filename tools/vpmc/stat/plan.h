@@ -13,12 +13,14 @@
 
 /*
  * Events of one set. With @may_move, the kernel chooses another counter for an event
- * whose counter is perf's.
+ * whose counter is perf's. With @each, it keeps the counts of each thread, for
+ * members_take().
  */
 struct group {
 	struct vpmc_event *events;
 	unsigned int nr;
 	bool may_move;
+	bool each;
 };
 
 /*

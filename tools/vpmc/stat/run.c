@@ -46,7 +46,7 @@ struct thread *run_new_thread(struct run *run, pid_t tid, const char *name)
 	run->thread = get_memory(run->thread, run->nr_threads + 1,
 				 sizeof(*run->thread));
 	thread = &run->thread[run->nr_threads++];
-	*thread = (struct thread){ .tid = tid };
+	*thread = (struct thread){ .tid = tid, .left = THREAD_STAYED };
 	snprintf(thread->name, sizeof(thread->name), "%s", name);
 	return thread;
 }
@@ -96,6 +96,16 @@ void run_add(struct run *run, const struct vpmc *v, uint64_t number, pid_t tid,
 	if (per_thread)
 		add(&run_new_thread(run, tid, name)->counts, &sums);
 	run->detached |= sums.state == VPMC_STATE_UNLINKED;
+}
+
+void run_add_row(struct run *run, const struct vpmc *v, uint64_t number, pid_t tid,
+		 const char *name)
+{
+	struct vpmc_read sums;
+	int error = vpmc_read_sums(v, 0, &sums);
+
+	if (!error && sums.set_number == number)
+		add(&run_new_thread(run, tid, name)->counts, &sums);
 }
 
 void run_add_family(struct run *run, const struct vpmc *v)

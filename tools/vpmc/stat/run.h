@@ -23,10 +23,15 @@ struct counts {
 	uint64_t migrations;
 };
 
+#define THREAD_STAYED	(-1)
+
 /* A row of --per-thread. */
 struct thread {
 	pid_t tid;
 	char name[16];
+	uint64_t number;	/* in the order in which COMMAND's threads were created; 0: the first one */
+	bool lives;
+	int left;		/* how it left without ending: DEPARTURE_* or THREAD_STAYED */
 	struct counts counts;
 };
 
@@ -44,6 +49,7 @@ struct run {
 	int status;		/* status of COMMAND, from wait() */
 	struct thread *thread;	/* rows of --per-thread */
 	unsigned int nr_threads;
+	uint64_t unlisted;	/* number of threads without a row, because they ended too fast */
 };
 
 /*
@@ -53,6 +59,10 @@ struct run {
  */
 void run_add(struct run *run, const struct vpmc *v, uint64_t number, pid_t tid,
 	     const char *name, bool per_thread);
+
+/* Adds a row for a thread by itself, if it has our set. */
+void run_add_row(struct run *run, const struct vpmc *v, uint64_t number, pid_t tid,
+		 const char *name);
 
 /* Adds the counts of all that have inherited from this thread, see child_family(). */
 void run_add_family(struct run *run, const struct vpmc *v);

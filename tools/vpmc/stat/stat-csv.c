@@ -110,6 +110,7 @@ static void print_threads(FILE *file, const struct result *result,
 		const struct thread *thread = &run->thread[t];
 		struct line line = {
 			.thread = tid, .name = thread->name, .unit = "events",
+			.mark = thread->left == THREAD_STAYED ? "" : "left",
 		};
 
 		snprintf(tid, sizeof(tid), "%d", thread->tid);
@@ -126,6 +127,14 @@ static void print_threads(FILE *file, const struct result *result,
 		line.event = fact_name[FACT_RUN_TIME];
 		line.unit = "ns";
 		line.value = (struct value){ 1, thread->counts.ns, 0 };
+		print_line(file, &line, separator);
+	}
+	if (result->nr) {
+		const struct line line = {
+			.event = "unlisted", .unit = "threads",
+			.value = { 1, run->unlisted, 0 },
+		};
+
 		print_line(file, &line, separator);
 	}
 }

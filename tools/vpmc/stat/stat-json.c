@@ -113,6 +113,8 @@ static struct json_object *threads_array(const struct result *result)
 
 		add(object, "tid", number(thread->tid));
 		add(object, "name", string(thread->name));
+		if (thread->left != THREAD_STAYED)
+			add(object, "left", string(departure_word(thread->left)));
 		for (i = 0; i < group->nr; i++)
 			if (!left_out(&group->events[i]))
 				json_object_array_add(values,
@@ -227,7 +229,9 @@ void print_json(FILE *file, const struct result *result)
 		add(object, "note", string(result->plan->note));
 	if (result->options->metrics)
 		add(object, "metrics", metrics_array(result));
-	if (result->options->per_thread)
+	if (result->options->per_thread) {
 		add(object, "per_thread", threads_array(result));
+		add(object, "unlisted", number(result->nr ? result->run[0].unlisted : 0));
+	}
 	print_json_object(file, object);
 }

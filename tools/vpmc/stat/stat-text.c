@@ -235,6 +235,9 @@ static void print_remarks(FILE *file, const struct result *result)
 		if (remarks.left.number[way])
 			fprintf(file, "%" PRIu64 " threads %s: what they did later is missing.\n",
 				remarks.left.number[way], departure_text(way));
+	if (result->nr && result->run[0].unlisted)
+		fprintf(file, "%" PRIu64 " threads have no line of their own: they ended too fast; what they did is in the sums.\n",
+			result->run[0].unlisted);
 	if (remarks.replaced)
 		fprintf(file, "%" PRIu64 " threads programmed other counters in place of these: all their counts are missing.\n",
 			remarks.replaced);

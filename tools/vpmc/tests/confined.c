@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: confined [-s] [-n] [-u] COMMAND...
+ * usage: confined [-s] [-n] [-l BYTES] [-u] COMMAND...
  *
  * Runs COMMAND confined: -s refuses perf_event_open() with seccomp, -n makes a new
- * user namespace, -u changes to nobody.
+ * user namespace, -l limits the memory that users may lock, -u changes to nobody.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -44,9 +45,10 @@ static void refuse_perf(void)
 
 int main(int argc, char **argv)
 {
+	struct rlimit limit;
 	int option;
 
-	while ((option = getopt(argc, argv, "+snu")) != -1)
+	while ((option = getopt(argc, argv, "+snl:u")) != -1)
 		switch (option) {
 		case 's':
 			refuse_perf();
@@ -55,12 +57,17 @@ int main(int argc, char **argv)
 			if (unshare(CLONE_NEWUSER))
 				err(1, "unshare");
 			break;
+		case 'l':
+			limit.rlim_cur = limit.rlim_max = atol(optarg);
+			if (setrlimit(RLIMIT_MEMLOCK, &limit))
+				err(1, "setrlimit");
+			break;
 		case 'u':
 			if (setgid(NOBODY) || setuid(NOBODY))
 				err(1, "setuid");
 			break;
 		default:
-			errx(1, "usage: confined [-s] [-n] [-u] COMMAND...");
+			errx(1, "usage: confined [-s] [-n] [-l BYTES] [-u] COMMAND...");
 		}
 	execvp(argv[optind], argv + optind);
 	err(1, "%s", argv[optind]);

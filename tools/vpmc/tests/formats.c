@@ -31,7 +31,7 @@ static struct vpmc_event second[] = {
 	{ .name = "branches:u", .counter = 0 },
 	{ .name = "branch-misses:u", .element = 1, .counter = 1 },
 };
-static struct group groups[] = { { first, 4, false }, { second, 2, false } };
+static struct group groups[] = { { .events = first, .nr = 4 }, { .events = second, .nr = 2 } };
 
 static char *command[] = { "a program", "with\"quotes", "a\\nd \303\244", NULL };
 static struct stat_options options = {
@@ -40,8 +40,9 @@ static struct stat_options options = {
 static struct plan plan = { .groups = groups, .nr = 1 };
 
 static struct thread threads[] = {
-	{ 12, "one", { { 1, 2, BIG }, 4, 5, 6 } },
-	{ 13, "t,wo", { { BIG - 1, 0, 0 }, 7000000000, 0, 0 } },
+	{ .tid = 12, .name = "one", .left = THREAD_STAYED, .counts = { { 1, 2, BIG }, 4, 5, 6 } },
+	{ .tid = 13, .name = "t,wo", .left = DEPARTURE_UNLINK,
+	  .counts = { { BIG - 1, 0, 0 }, 7000000000, 0, 0 } },
 };
 static struct run runs[3] = {
 	{ .counts = { { 9007199254740993, BIG, 0 }, 1234567890123, 3, 1 },
@@ -97,6 +98,7 @@ static void choose(const char *name)
 {
 	if (!strcmp(name, "threads")) {
 		options.per_thread = true;
+		runs[0].unlisted = 5;
 	} else if (!strcmp(name, "repeat")) {
 		options.repeat = result.nr = 2;
 		runs[1].status = 3 << 8;

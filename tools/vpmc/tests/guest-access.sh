@@ -48,6 +48,18 @@ cp /bin/busybox gains/true
 chmod 4755 gains/true
 confined -u vpmc stat -x , -o csv -e instructions -- gains/true
 equal "a set-user-ID program is marked, and told" "left 1" "$(field 13 instructions:u csv) $(field 4 left-exec csv)"
+confined -u vpmc stat --per-thread -x , -o rows -e instructions -- gains/true
+equal "--per-thread: it gains them" "left 1" \
+	"$(awk -F , '$1 != "" && $3 == "instructions:u" { print $13 }' rows) $(field 4 left-exec rows)"
+# With little memory, threads that end fast have no rows, and are told.
+rm -f rows
+confined -l 4096 -u vpmc stat --per-thread -x , -o rows -e instructions -- many 300
+unlisted=$(field 4 unlisted rows)
+equal "--per-thread with little memory: threads without a row are told" "301 1" \
+	"$(($(awk -F , '$1 != "" && $3 == "run-time"' rows | wc -l) + unlisted)) $((unlisted > 0))"
+bad "--per-thread without locked memory" 125 \
+	"vpmc: counting: the ring, or the records of members, need more locked memory than allowed; smaller ones, or ulimit -l" \
+	confined -l 0 -u vpmc stat --per-thread -e instructions true
 equal "nothing of it is counted" 0 "$(awk -F , '$3 == "instructions:u" { print $4 }' csv)"
 
 # threads of a process that come and go

@@ -82,6 +82,30 @@ equal "--per-thread: they add up" "$KNOWN_MANY" \
 	"$(awk -F , '$1 ~ /[0-9]/ && $3 == "instructions:u" { n += $4 } END { print n }' /tmp/csv)"
 equal "--per-thread: those that were created" "5 $((KNOWN_ALONE - 1))" \
 	"$(awk -F , '$1 ~ /[0-9]/ && $3 == "instructions:u" && $4 < 2000050 { print $4 }' /tmp/csv | uniq -c | awk '{ print $1, $2 }')"
+equal "--per-thread: the first thread comes first" "known $((KNOWN_MANY - 5 * (KNOWN_ALONE - 1)))" \
+	"$(awk -F , '$1 ~ /[0-9]/ && $3 == "instructions:u" { print $2, $4; exit }' /tmp/csv)"
+equal "--per-thread: none is missing" 0 "$(field 4 unlisted)"
+for way in --no-inherit --stopped; do
+	vpmc stat --per-thread $way -x , -o csv -e instructions -- known many
+	equal "--per-thread $way: the first thread" "known $(field 4 instructions:u csv)" \
+		"$(awk -F , '$1 ~ /[0-9]/ && $3 == "instructions:u" { print $2, $4; exit }' csv)"
+	rows=6
+	[ $way = --stopped ] || rows=1
+	equal "--per-thread $way: rows" $rows "$(awk -F , '$1 ~ /[0-9]/ && $3 == "instructions:u"' csv | wc -l)"
+done
+equal "--per-thread: nobody traces the program" "TracerPid: 0" \
+	"$(vpmc stat --per-thread -o /dev/null -e instructions -- grep TracerPid /proc/self/status | xargs)"
+rm -f rows
+vpmc stat --per-thread -x , -o rows -e instructions -- sh -c 'sleep 1000 >/dev/null 2>&1 & known; :'
+equal "--per-thread: those that live on have rows" "known sh sleep" \
+	"$(awk -F , '$1 ~ /[0-9]/ && $3 == "run-time" { print $2 }' rows | sort | xargs)"
+kill "$(pidof sleep)"
+# Sums of threads that leave their family early are those of their own rows
+for way in control unlink; do
+	vpmc stat --per-thread -x , -o csv -e instructions -- selfish $way >said
+	equal "--per-thread: a thread that leaves by $way" "left $(field 4 instructions:u csv)" \
+		"$(awk -F , '$1 ~ /[0-9]/ && $3 == "instructions:u" { print $13, $4 }' csv)"
+done
 
 # phases that the program starts and stops itself
 equal "--stopped: what the program starts itself" "$KNOWN_PHASE" "$(value instructions:u --stopped -e instructions -- known phase now)"
@@ -159,7 +183,9 @@ wait
 equal "-p: nothing is told under a wrong name" "0 replaced 1" \
 	"$(field 4 branches:u csv) $(field 13 branches:u csv) $(field 4 replaced csv)"
 vpmc stat --per-thread -x , -o csv -e instructions -- selfish thread
-equal "--per-thread: a row for the other thread alone" 1 "$(awk -F , '$1 != "" && $3 == "instructions:u"' csv | wc -l)"
+equal "--per-thread: a row for what the one that left did before, and one for the other" \
+	"2 $(field 4 instructions:u csv) 1" \
+	"$(awk -F , '$1 != "" && $3 == "instructions:u" { n++; sum += $4; left += $13 == "left" } END { print n, sum, left }' csv)"
 vpmc record -o record -e instructions -c 10000 -- selfish thread 2>said
 status=1
 [ "$(vpmc report record | awk '/samples of instructions/ { print $1 }')" -ge 200 ] && status=0

@@ -407,9 +407,9 @@ struct vpmc_counter {
  * @VPMC_REASON_RING:		@ring_records is not a power of two up to
  *				VPMC_RING_MAX_RECORDS, or @ring_watermark is not
  *				one of the numbers from 1 to @ring_records.
- * @VPMC_REASON_RING_MEMORY:	The ring, or with SAMPLE the buffers of all CPUs,
- *				and other memory locked for the caller's user
- *				exceed RLIMIT_MEMLOCK.
+ * @VPMC_REASON_RING_MEMORY:	The ring, or with SAMPLE the buffers of all CPUs, the
+ *				records of members, and other memory locked for
+ *				the caller's user exceed RLIMIT_MEMLOCK.
  * @VPMC_REASON_SECURITY:	A security module does not let the caller use
  *				perf (SELinux: perf_event open).
  * @VPMC_REASON_MAPPED:		The set counts the kernel, the caller is not in
@@ -428,6 +428,8 @@ struct vpmc_counter {
  *				/dev/perfctr; see VPMC_GLOBAL_REVOKE.
  * @VPMC_REASON_CPU_RUNNING:	The CPU counts; STOP comes first. Only for
  *				/dev/perfctr.
+ * @VPMC_REASON_MEMBERS:	@members is more than VPMC_MAX_MEMBERS, or not 0
+ *				without an INHERIT flag.
  */
 enum vpmc_reason {
 	VPMC_REASON_NONE		= 0,
@@ -461,6 +463,7 @@ enum vpmc_reason {
 	VPMC_REASON_PMU_GLOBAL		= 28,
 	VPMC_REASON_PMU_THREADS		= 29,
 	VPMC_REASON_CPU_RUNNING		= 30,
+	VPMC_REASON_MEMBERS		= 31,
 };
 
 /**
@@ -489,7 +492,10 @@ enum vpmc_reason {
  *		into each CPU's buffer at least.
  * @ring_watermark: Number of unread records that makes poll() report POLLIN,
  *		from 1 to @ring_records; 0 without a ring.
- * @reserved:	Zero.
+ * @members:	How many members of the family can end before READ_MEMBERS must
+ *		read what they counted, see &struct vpmc_member: up to
+ *		VPMC_MAX_MEMBERS; or 0, for none. It needs an INHERIT flag.
+ *		READ_CONTROL: 0 for a set that was inherited.
  * @counter:	The counters.
  *
  * VPMC_CONTROL_ENABLE_ON_EXEC, which makes sense with VPMC_CONTROL_STOPPED and
@@ -528,12 +534,15 @@ struct vpmc_control {
 	__u32	signal;
 	__u16	ring_records;
 	__u16	ring_watermark;
-	__u32	reserved;
+	__u32	members;
 	struct vpmc_counter counter[VPMC_MAX_COUNTERS];
 };
 
 /* The most records that a ring can have. */
 #define VPMC_RING_MAX_RECORDS	32768
+
+/* The most members whose counts are kept until they are read. */
+#define VPMC_MAX_MEMBERS	65536
 
 /**
  * struct vpmc_record - One overflow in a ring
@@ -834,6 +843,113 @@ struct vpmc_read {
 	__aligned_u64	set_number;
 };
 
+/**
+ * enum vpmc_member_state - Is a member in its family, and if not, how it left
+ * @VPMC_MEMBER_LIVING:		It is in the family.
+ * @VPMC_MEMBER_ENDED:		Its thread ended, or the family did, see
+ *				VPMC_CONTROL_UNLINK_ON_CLOSE.
+ * @VPMC_MEMBER_LEFT_CONTROL:	Its own set was programmed by CONTROL. What it did
+ *				after that is not in the record. The next two are
+ *				alike.
+ * @VPMC_MEMBER_LEFT_UNLINK:	Its set was unlinked.
+ * @VPMC_MEMBER_LEFT_EXEC:	An execve() detached its set.
+ */
+enum vpmc_member_state {
+	VPMC_MEMBER_LIVING		= 0,
+	VPMC_MEMBER_ENDED		= 1,
+	VPMC_MEMBER_LEFT_CONTROL	= 2,
+	VPMC_MEMBER_LEFT_UNLINK		= 3,
+	VPMC_MEMBER_LEFT_EXEC		= 4,
+};
+
+/*
+ * &struct vpmc_member.flags. LOST: the member lost the PMU to the administrator.
+ * What it did after that is not in the record.
+ */
+#define VPMC_MEMBER_LOST	(1U << 0)
+
+/**
+ * struct vpmc_member - What one member of a family counted
+ * @number:	Number of the member, in the order of births, from 1 on. The numbers
+ *		of threads whose creation failed are missing.
+ * @pid:	Process id of the member in the pid namespace of the caller of
+ *		CONTROL; 0 if it has none there.
+ * @tid:	Thread id in the same pid namespace, or 0.
+ * @state:	enum vpmc_member_state.
+ * @flags:	VPMC_MEMBER_LOST, or 0.
+ * @comm:	The thread's name.
+ * @ticks:	Run time while counting, in TSC ticks.
+ * @ns:		The same in nanoseconds, 0 without VPMC_FEATURE_TIME.
+ * @switches:	As in &struct vpmc_page.
+ * @migrations:	As in &struct vpmc_page.
+ * @sum:	The sums of the family's counters. Elements beyond them are zero.
+ *
+ * The members of a family are the threads that have inherited the root's set. If
+ * CONTROL has programmed the root with @members of &struct vpmc_control, the kernel
+ * writes a record of each member that leaves, as of this moment. It keeps so many
+ * records until READ_MEMBERS reads them. A member that leaves never waits: if there
+ * is no room, there is no record, and the member is counted as missed.
+ *
+ * The values are from after the last CLEAR or CLEAR_ALL of the member. What was
+ * cleared before is in no record; see VPMC_READ_FINISHED. Once a record is written,
+ * no CLEAR changes it.
+ */
+struct vpmc_member {
+	__aligned_u64	number;
+	__u32	pid;
+	__u32	tid;
+	__u32	state;
+	__u32	flags;
+	char	comm[16];
+	__aligned_u64	ticks;
+	__aligned_u64	ns;
+	__aligned_u64	switches;
+	__aligned_u64	migrations;
+	__aligned_u64	sum[VPMC_MAX_COUNTERS];
+};
+
+/**
+ * struct vpmc_read_members - Argument of VPMC_IOC_READ_MEMBERS
+ * @size:	In: bytes of this structure that the caller knows.
+ * @flags:	In: VPMC_READ_LIVING: members that live; or VPMC_READ_FINISHED:
+ *		records of members that have left. These are taken out, so the
+ *		descriptor must be open for writing (EBADF).
+ * @nr:		In: number of elements that there is room for, at least 1. Out:
+ *		number of elements that the kernel filled; 0 if there are none.
+ * @member_size: In: bytes from one element to the next one. An element may end
+ *		after the last sum in use (ENOSPC); what is beyond &struct
+ *		vpmc_member is filled with zeros. At most 4096.
+ * @nr_counters: Out: number of counters of the family.
+ * @reserved:	In: zero.
+ * @members:	In: address of an array of &struct vpmc_member.
+ * @after:	In: with LIVING, members with this or a lower number are left out; 0
+ *		begins with the first one. Out: number of the last living member
+ *		that was returned, or as it was.
+ * @missed:	Out: how many members have left without a record since CONTROL.
+ * @born:	Out: number of the youngest member so far.
+ *
+ * Living members come in the order of their births, each as of a moment of its own.
+ * Records come in the order in which the members left. None of them is returned
+ * again.
+ *
+ * To miss no member, read those that live before the records. One that leaves
+ * meanwhile is then there twice, with the same @number, and its record is right.
+ * If threads are created all the time, the living ones do not come to an end: stop
+ * at the @born of the first call.
+ */
+struct vpmc_read_members {
+	__u32	size;
+	__u32	flags;
+	__u32	nr;
+	__u32	member_size;
+	__u32	nr_counters;
+	__u32	reserved;
+	__aligned_u64	members;
+	__aligned_u64	after;
+	__aligned_u64	missed;
+	__aligned_u64	born;
+};
+
 /* For &struct vpmc_global_control.cpu: all CPUs, also those that come later. */
 #define VPMC_ALL_CPUS		0xffffffffU
 
@@ -947,6 +1063,8 @@ struct vpmc_global_read {
 #define VPMC_CONTROL_MIN_SIZE		32	/* up to @counter */
 #define VPMC_READ_MIN_SIZE		72	/* up to @sum */
 #define VPMC_READ_SAMPLES_MIN_SIZE	32	/* with @lost */
+#define VPMC_MEMBER_MIN_SIZE		72	/* up to @sum */
+#define VPMC_READ_MEMBERS_MIN_SIZE	56	/* with @born */
 #define VPMC_GLOBAL_CONTROL_MIN_SIZE	32	/* up to @counter */
 #define VPMC_GLOBAL_CPU_MIN_SIZE	32	/* up to @sum */
 #define VPMC_GLOBAL_READ_MIN_SIZE	32	/* with @elements */
@@ -964,7 +1082,8 @@ struct vpmc_global_read {
  * takes the number of the oldest records of the ring that have been read;
  * EINVAL if the ring has fewer. READ_SAMPLES needs a root that was programmed
  * with VPMC_CONTROL_SAMPLE (ENODATA), whose owner may have ended, and room for
- * one record at least (ENOSPC).
+ * one record at least (ENOSPC). READ_MEMBERS needs a root that was programmed with
+ * @members (ENODATA), whose owner may have ended.
  *
  * START_ALL, STOP_ALL and CLEAR_ALL do to a root what START, STOP and CLEAR do,
  * and then the same to the set of each living descendant. On a set that is not
@@ -988,8 +1107,8 @@ struct vpmc_global_read {
  * The sums of a set that counts the kernel need a descriptor that may read
  * kernel counts. A descriptor may read them if the caller of open() was allowed
  * to count the kernel, or if CONTROL has programmed such a set by the
- * descriptor. With any other descriptor READ, READ_SAMPLES, read() and mmap()
- * fail with EACCES, for every owner, and for inherited sets, too. All other
+ * descriptor. With any other descriptor READ, READ_SAMPLES, READ_MEMBERS, read() and
+ * mmap() fail with EACCES, for every owner, and for inherited sets, too. All other
  * operations work as for any set. Such a descriptor also cannot map the page of
  * another set while a thread in the same address space has a set that counts
  * the kernel and was inherited or programmed from outside.
@@ -1006,13 +1125,14 @@ struct vpmc_global_read {
  * ring it reports POLLIN while at least @ring_watermark of &struct vpmc_control
  * records are unread. With VPMC_CONTROL_SAMPLE it reports POLLIN for the root
  * while that many samples are unread in one CPU's buffer, or while half of a
- * buffer is full. Together with POLLHUP it reports POLLIN while any sample is
- * unread. For a set with VPMC_CONTROL_REARM, but without a ring or samples, it
- * reports POLLIN from an overflow until the counters are read, by READ or
- * read(). It reports POLLERR while a set is revoked, and for a descriptor
- * without counters. It reports POLLHUP once the counters are detached, because
- * their thread has ended, or because they were unlinked, by execve() or
- * otherwise.
+ * buffer is full. For a root with @members it reports POLLIN while records of at
+ * least half as many members are unread. Together with POLLHUP it reports POLLIN
+ * while any sample, or any record of a member, is unread. For a set with
+ * VPMC_CONTROL_REARM, but without a ring or samples, it reports POLLIN from an
+ * overflow until the counters are read, by READ or read(). It reports POLLERR while
+ * a set is revoked, and for a descriptor without counters. It reports POLLHUP once
+ * the counters are detached, because their thread has ended, or because they were
+ * unlinked, by execve() or otherwise.
  */
 #define VPMC_IOC_MAGIC		0xBF
 
@@ -1030,6 +1150,7 @@ struct vpmc_global_read {
 #define VPMC_IOC_STOP_ALL	_IO(VPMC_IOC_MAGIC, 11)
 #define VPMC_IOC_CLEAR_ALL	_IO(VPMC_IOC_MAGIC, 12)
 #define VPMC_IOC_READ_SAMPLES	_IO(VPMC_IOC_MAGIC, 13)	/* struct vpmc_read_samples */
+#define VPMC_IOC_READ_MEMBERS	_IO(VPMC_IOC_MAGIC, 14)	/* struct vpmc_read_members */
 
 /*
  * Requests of /dev/perfctr, which counts all threads that run on a CPU. A

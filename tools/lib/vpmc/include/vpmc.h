@@ -197,7 +197,7 @@ struct vpmc_event_info {
 #define VPMC_OPEN_READ		(1U << 1)  /* the same, and only for reading */
 
 /* Bits that vpmc_wait() reports. */
-#define VPMC_WAIT_OVERFLOW	(1U << 0)  /* overflow, or enough records in the ring */
+#define VPMC_WAIT_OVERFLOW	(1U << 0)  /* overflow, or enough records */
 #define VPMC_WAIT_END		(1U << 1)  /* the thread has ended, or the set was detached */
 #define VPMC_WAIT_REVOKED	(1U << 2)  /* the administrator has taken the PMU */
 
@@ -379,6 +379,17 @@ int vpmc_read_sums_sized(const struct vpmc *v, unsigned int flags,
 			 struct vpmc_read *sums, size_t size);
 
 /**
+ * vpmc_read_members_sized() - vpmc_read_members() for a caller that has set the sizes
+ * @v:		The handle.
+ * @read:	The structure, with its size and all that it passes to the kernel.
+ *
+ * Context: MT-Safe, AS-Safe.
+ *
+ * Return: As vpmc_read_members().
+ */
+int vpmc_read_members_sized(const struct vpmc *v, struct vpmc_read_members *read);
+
+/**
  * vpmc_cpus_read_sized() - vpmc_cpus_read() for a caller that knows @size bytes
  * @cpus:	The handle.
  * @first:	As for vpmc_cpus_read().
@@ -534,7 +545,8 @@ int vpmc_share(struct vpmc *v, struct vpmc_event *events, unsigned int nr,
  * @flags:	VPMC_CONTROL_* bits.
  * @control:	Receives the structure; zeros on error.
  *
- * The caller may add a signal or a ring before vpmc_program_raw().
+ * The caller may add a signal, a ring or room for the records of members before
+ * vpmc_program_raw().
  *
  * Context: MT-Safe, AS-Safe.
  *
@@ -672,6 +684,45 @@ static inline int vpmc_read_sums(const struct vpmc *v, unsigned int flags,
 				 struct vpmc_read *sums)
 {
 	return vpmc_read_sums_sized(v, flags, sums, sizeof(*sums));
+}
+
+/**
+ * vpmc_read_members() - Read what each member of a family counted
+ * @v:		The handle of the root. Its thread may have ended.
+ * @flags:	VPMC_READ_LIVING: members that live, after number @after of @read; or
+ *		VPMC_READ_FINISHED: members that have left.
+ * @member:	Receives one element for each member.
+ * @nr:		Number of elements in @member, at least 1.
+ * @read:	In: @after, 0 for the first call. Out: @after, for the next call;
+ *		@nr, @nr_counters, @missed and @born, see <linux/vpmc.h>.
+ *
+ * The members are the threads that have inherited the root's set. @members of struct
+ * vpmc_control, with which vpmc_program_raw() programs the root, is the number of
+ * members that can leave before this call must read them. vpmc_wait() reports
+ * VPMC_WAIT_OVERFLOW when half of the room is used.
+ *
+ * Members that live must be read first, and those that have left then. A member that
+ * is there twice, with one number, has left meanwhile, and its last values are right.
+ *
+ * Context: MT-Safe, AS-Safe.
+ *
+ * Return: The number of elements that were filled in, 0 if there are no more; or
+ * -ENODATA: the set is no root, or was programmed without @members; -ENOTTY: the
+ * kernel does not keep what members counted; -EBADF: VPMC_READ_FINISHED, and opened
+ * only for reading; -EACCES: not allowed to see counts of the kernel; -EINVAL:
+ * unknown flags, or @nr is 0; -ESRCH in a child after fork(); -ENOMEM.
+ */
+static inline int vpmc_read_members(const struct vpmc *v, unsigned int flags,
+				    struct vpmc_member *member, unsigned int nr,
+				    struct vpmc_read_members *read)
+{
+	read->size = sizeof(*read);
+	read->flags = flags;
+	read->nr = nr;
+	read->member_size = sizeof(*member);
+	read->reserved = 0;
+	read->members = (uintptr_t)member;
+	return vpmc_read_members_sized(v, read);
 }
 
 /**

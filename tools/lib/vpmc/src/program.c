@@ -48,9 +48,17 @@ static bool is_missing(const struct vpmc_control *control)
 }
 
 /* Fills in errors that CONTROL returns before it looks at the counters. */
-static int refused_as_a_whole(struct vpmc_error *error, int err)
+static int refused_as_a_whole(struct vpmc_error *error, int err,
+			      const struct vpmc_control *control)
 {
 	switch (err) {
+	case -EINVAL:
+		/* Before it knew them, the field had to be zero. */
+		if (!control->members || control->flags & VPMC_CONTROL_ADD)
+			break;
+		return vpmc_error_set(error, err, VPMC_WHY_SYSTEM, WHOLE_SET,
+				      "this kernel does not keep what each member counted",
+				      "use a newer one");
 	case -EEXIST:
 		return vpmc_error_set(error, err, VPMC_WHY_EXISTS, WHOLE_SET,
 				      NULL, NULL);
@@ -103,7 +111,7 @@ static int refused(struct vpmc_error *error, int err,
 	char buffer[VPMC_NAME_SIZE];
 
 	if (control->reason == VPMC_REASON_NONE)
-		return refused_as_a_whole(error, err);
+		return refused_as_a_whole(error, err, control);
 	if (!error)
 		return err;
 	if (control->bad_counter >= control->nr_counters) {

@@ -23,6 +23,20 @@ EXPORT int vpmc_read_sums_sized(const struct vpmc *v, unsigned int flags,
 	return err;
 }
 
+EXPORT int vpmc_read_members_sized(const struct vpmc *v,
+				   struct vpmc_read_members *read)
+{
+	int err = vpmc_request(v, VPMC_IOC_READ_MEMBERS, (unsigned long)read);
+
+	if (!err)
+		return read->nr;
+	read->nr = 0;
+	read->nr_counters = 0;
+	read->missed = 0;
+	read->born = 0;
+	return err;
+}
+
 static void zero(uint64_t *count, unsigned int from, unsigned int nr)
 {
 	for (; from < nr; from++)

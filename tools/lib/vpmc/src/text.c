@@ -79,8 +79,8 @@ static const struct text reasons[] = {
 		"the ring's size is no power of two up to 32768, or its watermark is not within it",
 		"for instance 1024 records, watermark 512" },
 	[VPMC_REASON_RING_MEMORY] = { "ring-memory",
-		"the ring needs more locked memory than allowed",
-		"a smaller ring, or ulimit -l" },
+		"the ring, or the records of members, need more locked memory than allowed",
+		"smaller ones, or ulimit -l" },
 	[VPMC_REASON_SECURITY] = { "security",
 		"a security module does not let this process use perf",
 		"a rule of that module; SELinux: perf_event open" },
@@ -100,6 +100,9 @@ static const struct text reasons[] = {
 		"threads have counters", "end them, or take the PMU by --revoke" },
 	[VPMC_REASON_CPU_RUNNING] = { "cpu-running",
 		"the processor counts", "stop it first" },
+	[VPMC_REASON_MEMBERS] = { "members",
+		"counts of single members are kept in families alone, of 65536 at most",
+		"fewer, or VPMC_CONTROL_INHERIT_THREADS" },
 };
 
 static const struct text whys[] = {

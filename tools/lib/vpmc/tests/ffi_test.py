@@ -4,6 +4,7 @@
 Counts in a guest by the symbols of libvpmc-ffi.so.0, as a language without C's headers does."""
 
 import ctypes
+import errno
 import sys
 from ctypes import byref, c_char_p, c_int, c_uint, c_uint64, c_ulong, c_void_p
 
@@ -62,6 +63,8 @@ sums_sized = call("read_sums_sized", c_int, c_void_p, c_uint, c_void_p, ctypes.c
 check("vpmc_read_sums()", read_sums(v, 0, room) == 0 and any(room))
 ctypes.memset(room, 0xff, ctypes.sizeof(room))
 check("vpmc_read_sums_sized()", sums_sized(v, 0, room, 512) == 0 and room[63] == 0 and room[64] == 2 ** 64 - 1)
+read_members = call("read_members", c_int, c_void_p, c_uint, c_void_p, c_uint, c_void_p)
+check("vpmc_read_members()", read_members(v, 1, room, 1, room) == -errno.ENODATA)
 check("vpmc_get_info()", call("get_info", c_int, c_void_p)(room) == 0 and any(room))
 
 check("regions", call("regions_open", c_int, c_void_p, c_char_p, c_uint, c_void_p)(byref(regions), None, 0, None) == 0)

@@ -593,6 +593,64 @@ TEST_F(set, family)
 	waitpid(pid[2], NULL, 0);
 }
 
+/* Programs a family that keeps what so many members counted. */
+static int program_members(FIXTURE_DATA(set) *self, unsigned int members)
+{
+	struct vpmc_control control;
+	int err = vpmc_parse_events("branches", &self->events, &self->nr, &error) ?:
+		  vpmc_fill_control(self->events, self->nr,
+				    members ? VPMC_CONTROL_INHERIT_PROCESSES : 0,
+				    &control);
+
+	control.members = members ? members : 1;
+	return err ?: vpmc_program_raw(self->v, &control, &error);
+}
+
+/* Each member by itself: those that have ended, and those that live. */
+TEST_F(set, members)
+{
+	struct vpmc_read_members read = {};
+	struct vpmc_member member[4];
+	unsigned int seen;
+	pid_t pid[3];
+	int i;
+
+	EXPECT_EQ(-EINVAL, program_members(self, 0));
+	EXPECT_EQ(VPMC_REASON_MEMBERS, error.reason);
+	vpmc_free_events(self->events);
+	ASSERT_EQ(1, program_members(self, 4));
+	for (i = 0; i < 3; i++) {
+		pid[i] = fork();
+		if (!pid[i]) {
+			work((i + 1) * TURNS);
+			if (i == 2)
+				raise(SIGSTOP);
+			_exit(0);
+		}
+		waitpid(pid[i], NULL, WUNTRACED);
+	}
+	ASSERT_EQ(0, vpmc_wait(self->v, 0, &seen));
+	EXPECT_EQ(VPMC_WAIT_OVERFLOW, seen);
+	ASSERT_EQ(1, vpmc_read_members(self->v, VPMC_READ_LIVING, member, 4, &read));
+	EXPECT_EQ(pid[2], member[0].pid);
+	EXPECT_EQ(3, member[0].sum[0] / TURNS);
+	EXPECT_EQ(3, read.after);
+	EXPECT_EQ(0, vpmc_read_members(self->v, VPMC_READ_LIVING, member, 4, &read));
+	ASSERT_EQ(2, vpmc_read_members(self->v, VPMC_READ_FINISHED, member, 4, &read));
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(pid[i], member[i].pid);
+		EXPECT_EQ(i + 1, member[i].number);
+		EXPECT_EQ(i + 1, member[i].sum[0] / TURNS);
+		EXPECT_EQ(VPMC_MEMBER_ENDED, member[i].state);
+	}
+	EXPECT_EQ(3, read.born);
+	EXPECT_EQ(1, read.nr_counters);
+	EXPECT_EQ(-EINVAL, vpmc_read_members(self->v, 0, member, 4, &read));
+	EXPECT_EQ(0, read.nr + read.born + read.nr_counters);
+	kill(pid[2], SIGKILL);
+	waitpid(pid[2], NULL, 0);
+}
+
 /* Makes perf_event_open() raise SIGSYS. The library must not need that call. */
 static void forbid_perf(void)
 {

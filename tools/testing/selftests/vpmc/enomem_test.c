@@ -149,6 +149,7 @@ static void control_everything(struct vpmc_control *control)
 	control_choose(control, EV_BRANCHES, VPMC_ANY);
 	control->ring_records = RECORDS;
 	control->ring_watermark = 1;
+	control->members = RECORDS;
 }
 
 /* The first set: until then no user has the PMU. */
@@ -178,8 +179,11 @@ TEST_F(enomem, control)
 	}
 	ASSERT_EQ(0, result);
 	EXPECT_EQ(VPMC_HOLDER_VPMC, pmu_holder(set->fd));
-	/* Of what it is asked with; selection, periods, ring, its pages, family. */
-	EXPECT_LE(6, self->failed);
+	/*
+	 * Of what it is asked with; selection, periods, ring, its pages, family, records
+	 * of members, their pages.
+	 */
+	EXPECT_LE(8, self->failed);
 	ASSERT_EQ(0, set_measure(set, code_loop, TURNS, 0));
 	EXPECT_EQ(0, wrong_after(set, CODE_LOOP(TURNS)));
 }

@@ -8,6 +8,7 @@
  */
 #include <stddef.h>
 #include "global.h"
+#include "members.h"
 #include "sample.h"
 
 /* Sizes of version 1, and of INFO of version 2. They never change. */
@@ -16,6 +17,8 @@
 #define READ_1		328
 #define CONTROL_1	1056
 #define READ_SAMPLES_1	32
+#define READ_MEMBERS_1	56
+#define MEMBER_1	328
 #define GLOBAL_CONTROL_1	1056
 #define GLOBAL_CPU_1	288
 #define GLOBAL_READ_1	32
@@ -23,6 +26,7 @@
 /* What comes before the sums and the counters. */
 #define READ_HEAD	72
 #define CONTROL_HEAD	32
+#define MEMBER_HEAD	72
 #define SUM		8
 #define COUNTER		32
 #define GLOBAL_CPU_HEAD	32
@@ -78,6 +82,9 @@ TEST_F(size, version_1)
 	EXPECT_EQ(CONTROL_HEAD, offsetof(struct vpmc_control, counter));
 	EXPECT_EQ(COUNTER, sizeof(struct vpmc_counter));
 	EXPECT_LE(READ_SAMPLES_1, sizeof(struct vpmc_read_samples));
+	EXPECT_LE(READ_MEMBERS_1, sizeof(struct vpmc_read_members));
+	EXPECT_LE(MEMBER_1, sizeof(struct vpmc_member));
+	EXPECT_EQ(MEMBER_HEAD, offsetof(struct vpmc_member, sum));
 	EXPECT_LE(GLOBAL_CONTROL_1, sizeof(struct vpmc_global_control));
 	EXPECT_LE(GLOBAL_CPU_1, sizeof(struct vpmc_global_cpu));
 	EXPECT_LE(GLOBAL_READ_1, sizeof(struct vpmc_global_read));
@@ -92,6 +99,8 @@ TEST_F(size, least_sizes)
 	EXPECT_EQ(CONTROL_HEAD, VPMC_CONTROL_MIN_SIZE);
 	EXPECT_EQ(READ_HEAD, VPMC_READ_MIN_SIZE);
 	EXPECT_EQ(READ_SAMPLES_1, VPMC_READ_SAMPLES_MIN_SIZE);
+	EXPECT_EQ(READ_MEMBERS_1, VPMC_READ_MEMBERS_MIN_SIZE);
+	EXPECT_EQ(MEMBER_HEAD, VPMC_MEMBER_MIN_SIZE);
 	EXPECT_EQ(CONTROL_HEAD, VPMC_GLOBAL_CONTROL_MIN_SIZE);
 	EXPECT_EQ(GLOBAL_CPU_HEAD, VPMC_GLOBAL_CPU_MIN_SIZE);
 	EXPECT_EQ(GLOBAL_READ_1, VPMC_GLOBAL_READ_MIN_SIZE);
@@ -304,6 +313,69 @@ TEST_F(size, read_samples)
 	ASSERT_EQ(0, set_open(&self->set, two));
 }
 
+/* READ_MEMBERS of those that live, as in read_samples_sized(). */
+static int read_members_sized(FIXTURE_DATA(size) *self, int fd, uint32_t size,
+			      uint32_t zeros, uint32_t member_size, void *to)
+{
+	struct vpmc_read_members *read = sized(self, size, zeros);
+
+	read->flags = LIVING;
+	read->nr = 2;
+	read->member_size = member_size;
+	read->members = (uintptr_t)to;
+	return vpmc_ioctl(fd, VPMC_IOC_READ_MEMBERS, read);
+}
+
+TEST_F(size, read_members)
+{
+	struct vpmc_read_members *read = (void *)self->buf;
+	struct vpmc_member all;
+	char element[PAGE];
+	struct child child;
+	struct set set;
+	uint32_t size;
+
+	set_close(&self->set);
+	ASSERT_EQ(0, members_open(&set, PROCESSES, 1));
+	if (!child_fork(&child))
+		_exit(child_send(&child) || child_wait(&child));
+	ASSERT_EQ(0, child_wait(&child));
+	for (size = 0; size < READ_MEMBERS_1; size++) {
+		sized(self, size, size);
+		ASSERT_EQ(-EINVAL, vpmc_ioctl(set.fd, VPMC_IOC_READ_MEMBERS,
+					      self->buf));
+		ASSERT_TRUE(untouched(self->buf, size < 4 ? 4 : size));
+	}
+	for (size = READ_MEMBERS_1; size <= READ_MEMBERS_1 + 64; size++) {
+		ASSERT_EQ(0, read_members_sized(self, set.fd, size, size,
+						MEMBER_1, element));
+		ASSERT_EQ(1, read->nr);
+		ASSERT_EQ(size, read->size);
+		ASSERT_TRUE(untouched(self->buf, size)) {
+			TH_LOG("size %u", size);
+		}
+	}
+	ASSERT_EQ(-E2BIG, read_members_sized(self, set.fd, size, size - 1,
+					     MEMBER_1, element));
+	/* So can the elements. */
+	ASSERT_EQ(1, members_list(set.fd, LIVING, &all, 1));
+	for (size = MEMBER_HEAD + counters_here(2) * SUM; size <= MEMBER_1 + 64;
+	     size++) {
+		memset(element, 0x5a, PAGE);
+		ASSERT_EQ(0, read_members_sized(self, set.fd, READ_MEMBERS_1,
+						READ_MEMBERS_1, size, element));
+		ASSERT_EQ(0, memcmp(&all, element, size < sizeof(all) ? size :
+				    sizeof(all)));
+		ASSERT_TRUE(untouched(element, size)) {
+			TH_LOG("size %u", size);
+		}
+	}
+	ASSERT_EQ(0, child_send(&child));
+	EXPECT_EQ(0, child_end(&child));
+	set_close(&set);
+	ASSERT_EQ(0, set_open(&self->set, two));
+}
+
 /* G_CONTROL of two counters, as in control_sized(). */
 static int global_control_sized(FIXTURE_DATA(size) *self, int fd, uint32_t size,
 				uint32_t zeros)
@@ -420,6 +492,7 @@ TEST_F(size, control_tells_of_success)
 NEEDS(
 	{ "size.read", PMU | OR_EMPTY },
 	{ "size.read_samples", PMU | DISTURBS | ROOT },
+	{ "size.read_members", PMU | OR_EMPTY },
 	{ "size.global_*", PMU | DISTURBS | ROOT },
 	{ "size.control", PMU | OR_EMPTY },
 	{ "size.read_control", PMU | OR_EMPTY },

@@ -6,7 +6,7 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
-#include "inherit.h"
+#include "members.h"
 #include "moments.h"
 #include "poller.h"
 #include "target.h"
@@ -416,7 +416,7 @@ FIXTURE_SETUP(large)
 	ASSERT_NE(MAP_FAILED, self->shared);
 	ASSERT_EQ(0, pin(0));
 	ASSERT_EQ(0, pipe(sleep_pipe));
-	ASSERT_EQ(0, root_open(&self->root, THREADS));
+	ASSERT_EQ(0, members_open(&self->root, THREADS, 1));
 	for (i = 0; i < LARGE; i++) {
 		sleeper_fd[i] = -1;
 		ASSERT_EQ(0, pthread_create(&self->thread[i], NULL, sleeper,
@@ -441,12 +441,31 @@ FIXTURE_TEARDOWN(large)
 	munmap(self->shared, PAGE);
 }
 
+static int read_nothing(int root)
+{
+	return 0;
+}
+
+static int read_sums(int root)
+{
+	struct vpmc_read read;
+
+	return family_read(root, LIVING | FINISHED, &read);
+}
+
+static int read_members(int root)
+{
+	static struct vpmc_member member[LARGE];
+
+	return members_list(root, LIVING, member, LARGE) != LARGE;
+}
+
 /*
- * Counts the kernel, sets a timer that kills it, and reads the family if @reads.
- * Returns how many instructions it took until it was dead, or 0.
+ * Counts the kernel, sets a timer that kills it, and reads the family. Returns how many
+ * instructions it took until it was dead, or 0.
  */
-static uint64_t killed_by_timer(struct shared *shared, int root, bool reads,
-				long after_ns)
+static uint64_t killed_by_timer(struct shared *shared, int root,
+				int (*reads)(int root), long after_ns)
 {
 	const struct itimerspec after = { .it_value.tv_nsec = after_ns };
 	struct sigevent event = {
@@ -467,7 +486,7 @@ static uint64_t killed_by_timer(struct shared *shared, int root, bool reads,
 		shared->root = set.fd;
 		if (vpmc_ioctl(set.fd, VPMC_IOC_START, 0) ||
 		    timer_settime(timer, 0, &after, NULL) ||
-		    (reads && family_read(root, LIVING | FINISHED, &read)))
+		    reads(root))
 			_exit(2);
 		for (;;)
 			pause();
@@ -479,35 +498,47 @@ static uint64_t killed_by_timer(struct shared *shared, int root, bool reads,
 	return err ? 0 : read.sum[0];
 }
 
-/* A signal in the middle of a READ ends it: the rest of the family is not visited. */
-TEST_F(large, killed_within_a_read)
+/* A signal in the middle ends it: the rest of the family is not visited. */
+static void kill_readers(struct __test_metadata *_metadata,
+			 struct shared *shared, int root, int (*reads)(int root))
 {
 	uint64_t none, whole, insns;
-	int i, root = self->root.fd, middle = 0;
-	struct vpmc_read read;
 	double ms = ms_now();
+	int i, middle = 0;
 
-	ASSERT_EQ(0, family_read(root, LIVING | FINISHED, &read));
+	ASSERT_EQ(0, reads(root));
 	ms = ms_now() - ms;
-	EXPECT_EQ(LARGE, read.living);
-	none = killed_by_timer(self->shared, root, false, 100000000);
-	whole = killed_by_timer(self->shared, root, true, 100000000) - none;
+	none = killed_by_timer(shared, root, read_nothing, 100000000);
+	whole = killed_by_timer(shared, root, reads, 100000000) - none;
 	ASSERT_LT(0, none);
 	/* Each member takes some hundred instructions. */
 	ASSERT_LT(LARGE * 100, whole);
 	for (i = 0; i < KILLS; i++) {
-		insns = killed_by_timer(self->shared, root, true,
+		insns = killed_by_timer(shared, root, reads,
 					ms * 1e6 * i / KILLS + 1);
 		ASSERT_LT(0, insns);
 		middle += insns > none + whole / 10 &&
 			  insns < none + whole - whole / 10;
 	}
-	TH_LOG("READ takes %.3f ms, %llu instructions; ended in the middle: %d of %d",
+	TH_LOG("it takes %.3f ms, %llu instructions; ended in the middle: %d of %d",
 	       ms, (unsigned long long)whole, middle, KILLS);
 	EXPECT_LT(0, middle);
 	/* Those who died are not waited for. */
-	ASSERT_EQ(0, family_read(root, LIVING | FINISHED, &read));
+	ASSERT_EQ(0, reads(root));
+}
+
+TEST_F(large, killed_within_a_read)
+{
+	struct vpmc_read read;
+
+	ASSERT_EQ(0, family_read(self->root.fd, LIVING | FINISHED, &read));
 	EXPECT_EQ(LARGE, read.living);
+	kill_readers(_metadata, self->shared, self->root.fd, read_sums);
+}
+
+TEST_F(large, killed_within_a_read_of_members)
+{
+	kill_readers(_metadata, self->shared, self->root.fd, read_members);
 }
 
 /* How many members have a running set. */
@@ -525,7 +556,7 @@ static int running(void)
 /* The next who visits the members lets them execute the rest of the command. */
 TEST_F(large, killed_within_a_command)
 {
-	int i, n, mixed = 0, fd = self->root.fd;
+	int i, n, mixed[2] = {}, fd = self->root.fd;
 	struct vpmc_read read;
 	pid_t pid;
 
@@ -540,15 +571,18 @@ TEST_F(large, killed_within_a_command)
 		kill(pid, SIGKILL);
 		ASSERT_EQ(KILLED_BY(SIGKILL), child_status(pid));
 		n = running();
-		mixed += n && n < LARGE;
-		ASSERT_EQ(0, family_read(fd, LIVING, &read));
+		mixed[i & 1] += n && n < LARGE;
+		if (i & 1)
+			ASSERT_EQ(0, read_members(fd));
+		ASSERT_EQ(0, family_read(fd, i & 1 ? 0 : LIVING, &read));
 		n = running();
 		ASSERT_EQ(read.state == VPMC_STATE_RUNNING ? LARGE : 0, n) {
 			TH_LOG("kill %d", i);
 		}
 	}
-	TH_LOG("killed in the middle: %d of %d", mixed, KILLS);
-	EXPECT_LT(0, mixed);
+	TH_LOG("killed in the middle: %d and %d of %d", mixed[0], mixed[1], KILLS);
+	EXPECT_LT(0, mixed[0]);
+	EXPECT_LT(0, mixed[1]);
 }
 
 NEEDS(

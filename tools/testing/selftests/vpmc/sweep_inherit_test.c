@@ -7,7 +7,7 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include "sweep.h"
-#include "inherit.h"
+#include "members.h"
 
 #define TURNS	20
 
@@ -140,7 +140,7 @@ static int victim_main(struct victim *victim, unsigned long k)
 	unsigned long *status = armed.status;
 	struct set set;
 
-	if (root_open(&set, PROCESSES))
+	if (members_open(&set, PROCESSES, 2))
 		return 100;
 	s->tid = my_tid();
 	victim->fd = set.fd;
@@ -155,6 +155,7 @@ static int wrong_killed_fork(void *arg, unsigned long k)
 {
 	struct victim *victim = arg;
 	struct sweep *s = victim->s;
+	struct vpmc_member member[2];
 	struct code_count count;
 	struct vpmc_read read;
 	int status, wrong, tries = 0;
@@ -182,6 +183,8 @@ static int wrong_killed_fork(void *arg, unsigned long k)
 	}
 	wrong |= family_wrong(victim->fd, LIVING | FINISHED, 0,
 			      read.finished > 0, count);
+	/* What never ran has no record. */
+	wrong |= members_list(victim->fd, FINISHED, member, 2) != read.finished;
 	wrong |= pmu_holder(victim->fd) != VPMC_HOLDER_NONE;
 	close(victim->fd);
 	return wrong;

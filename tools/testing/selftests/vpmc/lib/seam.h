@@ -8,6 +8,7 @@
 #ifndef SEAM_H
 #define SEAM_H
 
+#include "members.h"
 #include "target.h"
 #include "ring.h"
 #include "sample.h"
@@ -18,7 +19,7 @@ enum seam_kind {
 	SIGNALS,	/* a period, and a signal at its end */
 	RECORDS,	/* a period, and a ring */
 	SAMPLED,	/* a period, and samples */
-	INHERITED,	/* the child has inherited the set */
+	INHERITED,	/* the child has inherited the set; records of members are kept */
 	CONTROLLED,	/* this process has programmed the child's set */
 	GROWN,		/* another descriptor has added a counter */
 };
@@ -117,8 +118,10 @@ static inline int seam_program(struct seam *s)
 	}
 	if (s->kind == SAMPLED)
 		control->flags |= VPMC_CONTROL_SAMPLE;
-	if (s->kind == INHERITED)
+	if (s->kind == INHERITED) {
 		control->flags |= PROCESSES;
+		control->members = 4;
+	}
 	s->pieces = 0;
 	s->periods = 0;
 	seam_signals = 0;
@@ -219,6 +222,17 @@ static inline int seam_work(struct seam *s)
 	return set_measure(&s->set, code_loop, SEAM_TURNS, 0) ?: seam_drain(s);
 }
 
+/* Is the worker the first in the list of members, with the counts of all? */
+static inline bool seam_lists(const struct seam *s, const struct vpmc_read *read)
+{
+	struct vpmc_member member[1];
+
+	return members_list(s->set.fd, LIVING, member, 1) == 1 &&
+	       member[0].tid == s->worker &&
+	       member[0].sum[0] == read->sum[0] &&
+	       member[0].sum[1] == read->sum[1];
+}
+
 /*
  * Returns 0 if all pieces of work were counted to the instruction, and each end of a
  * period was told once.
@@ -234,6 +248,8 @@ static inline int seam_wrong(struct seam *s)
 	if (err || seam_drain(s))
 		return -1;
 	periods = read.sum[0] / SEAM_PERIOD;
+	if (s->kind == INHERITED && !seam_lists(s, &read))
+		return -1;
 	switch (s->kind) {
 	case SIGNALS:
 		/* The handler is counted, too. A late signal stands for more periods. */
