@@ -456,8 +456,11 @@ static int read_sums(int root)
 static int read_members(int root)
 {
 	static struct vpmc_member member[LARGE];
+	struct vpmc_read_members read = {};
 
-	return members_list(root, LIVING, member, LARGE) != LARGE;
+	/* All of it is one system call: the memory is first used there. */
+	return members_read(root, LIVING, member, LARGE, &read) ?:
+	       read.nr != LARGE;
 }
 
 /*
