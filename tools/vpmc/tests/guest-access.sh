@@ -48,6 +48,7 @@ cp /bin/busybox gains/true
 chmod 4755 gains/true
 confined -u vpmc stat -x , -o csv -e instructions -- gains/true
 equal "a set-user-ID program is marked, and told" "left 1" "$(field 13 instructions:u csv) $(field 4 left-exec csv)"
+rm -f rows
 confined -u vpmc stat --per-thread -x , -o rows -e instructions -- gains/true
 equal "--per-thread: it gains them" "left 1" \
 	"$(awk -F , '$1 != "" && $3 == "instructions:u" { print $13 }' rows) $(field 4 left-exec rows)"
