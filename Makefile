@@ -2,7 +2,7 @@
 # Every target runs a command of scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build tools deb kernel-deb demo check test test-debug test-mutants test-all bench papi bisect tree shell prune dist
+.PHONY: help deps build tools deb demo check test test-debug test-mutants test-all bench papi bisect tree shell prune dist
 
 # options of an outer make must not reach the make of these targets
 unexport MAKEFLAGS MAKELEVEL
@@ -23,8 +23,6 @@ help:
 #: make build       kernel and emulator only
 #: make tools       libvpmc and the vpmc command, for guests and in build/tools
 #: make deb         Debian packages of them, in build/deb
-#: make kernel-deb  and of the patched kernel, for a real machine: with the running
-#:                  kernel's configuration, CONFIG=FILE, or FLAVOUR=vm
 #: make shell       an interactive guest
 #: make tree        make a kernel tree in build/linux, to edit the patches with quilt
 #: make deps        list and install the packages that are missing (as root)
@@ -46,11 +44,6 @@ tools:
 
 deb:
 	@scripts/deps --for deb
-	@scripts/build-deb
-
-kernel-deb:
-	@scripts/deps --for kernel-deb
-	@scripts/build-kernel-deb $(if $(CONFIG),--config '$(CONFIG)') $(if $(FLAVOUR),--flavour '$(FLAVOUR)')
 	@scripts/build-deb
 
 demo:
