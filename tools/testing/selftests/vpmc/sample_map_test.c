@@ -348,6 +348,7 @@ TEST_F(sample_map, replaced_meanwhile)
 	struct writer w = { .at = self->at };
 	int unknown = 0, others = 0, there;
 	const struct vpmc_sample_map *map;
+	struct timespec replaced;
 	pthread_t thread;
 	void *done;
 	long room;
@@ -371,6 +372,7 @@ TEST_F(sample_map, replaced_meanwhile)
 	for (there = 0; there < room; usleep(1000))
 		ASSERT_EQ(0, ioctl(w.pipe[0], FIONREAD, &there));
 	ASSERT_EQ(0, put_code(self->at, SECOND));
+	clock_gettime(CLOCK_MONOTONIC, &replaced);
 	for (long n, left = w.bytes; left; left -= n) {
 		n = read(w.pipe[0], w.from, left);
 		ASSERT_LT(0, n);
@@ -386,6 +388,10 @@ TEST_F(sample_map, replaced_meanwhile)
 		    s->ip - (uint64_t)self->at >= PAGE)
 			continue;
 		map = samples_map(got, s);
+		/* The thread's way back to user mode can make one more, after the record. */
+		if (map && s->head.ns > replaced.tv_sec * 1000000000ULL + replaced.tv_nsec &&
+		    !strcmp(SECOND, map_path(map)))
+			continue;
 		if (map && map->flags & VPMC_MAP_UNKNOWN)
 			unknown++;
 		else
