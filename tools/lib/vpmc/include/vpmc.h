@@ -14,8 +14,8 @@
  * to struct vpmc_error may be NULL.
  *
  * Several threads may use a handle at once. But during vpmc_program(),
- * vpmc_program_raw(), vpmc_share(), vpmc_map_ring() and vpmc_close() no other call may
- * use the same handle. Two handles on one thread's counters do not disturb each other.
+ * vpmc_program_raw(), vpmc_share(), vpmc_unshare(), vpmc_map_ring() and vpmc_close() no
+ * other call may use the same handle. Two handles on one thread's counters do not disturb each other.
  * The Context line of each call has the terms of ATTRIBUTES in vpmc(7).
  *
  * After fork() the child has no counters. A handle on a thread of the parent's
@@ -537,6 +537,25 @@ int vpmc_program(struct vpmc *v, struct vpmc_event *events, unsigned int nr,
  */
 int vpmc_share(struct vpmc *v, struct vpmc_event *events, unsigned int nr,
 	       struct vpmc_error *error);
+
+/**
+ * vpmc_unshare() - Give back what was added to a set that is there
+ * @v:		The handle.
+ *
+ * vpmc_close() does this, too. After this call the handle can share again, with other
+ * events. Counters that others added stay. If other handles have shared the set, what
+ * this one added stays as well, until these are closed or call this. vpmc_fd() and
+ * vpmc_page() return the same as before. It makes system calls alone, so that a signal
+ * handler that may call vpmc_share() may call it. Do not call it for a set that this
+ * handle has programmed with VPMC_CONTROL_UNLINK_ON_CLOSE: it would end that set.
+ *
+ * Context: MT-Safe race:v, AS-Unsafe race:v heap.
+ *
+ * Return: 0; or an error, and nothing has changed: -EBUSY: the handle has a ring
+ * mapped; -ESRCH: the counters were detached, or in a child after fork(); -EACCES: the
+ * caller may not open them any more; -EMFILE, -ENFILE, -ENOMEM.
+ */
+int vpmc_unshare(struct vpmc *v);
 
 /**
  * vpmc_fill_control() - Fill in the kernel's structure from events

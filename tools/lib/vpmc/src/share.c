@@ -5,8 +5,11 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "internal.h"
 
@@ -171,4 +174,74 @@ EXPORT int vpmc_share(struct vpmc *v, struct vpmc_event *events, unsigned int nr
 	if (err < 0)
 		return vpmc_error_system(error, err, WHAT);
 	return count_with(v, state, events, nr, error);
+}
+
+/* Puts a page that @fd maps in the place of the handle's, which readers may have. */
+static int replace_page(struct vpmc *v, int fd)
+{
+	size_t size = sysconf(_SC_PAGESIZE);
+	void *page;
+	int err;
+
+	if (!v->page)
+		return 0;
+	page = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED)
+		return -errno;
+	/* Mapping it there at once would leave a hole if the kernel refused that. */
+	if (mremap(page, size, size, MREMAP_MAYMOVE | MREMAP_FIXED,
+		   (void *)v->page) != MAP_FAILED)
+		return 0;
+	err = -errno;
+	munmap(page, size);
+	return err;
+}
+
+/* A thread may get other counters after these were detached. */
+static int is_attached(const struct vpmc *v)
+{
+	struct vpmc_read sums;
+	int err = vpmc_read_sums(v, 0, &sums);
+
+	if (!err && (sums.state == VPMC_STATE_UNLINKED ||
+		     sums.state == VPMC_STATE_EXITED))
+		err = -ESRCH;
+	return err;
+}
+
+/* The kernel ends what was added when it closes the file, which the page holds, too. */
+static int open_anew(struct vpmc *v)
+{
+	int mode = fcntl(v->fd, F_GETFL), fd, err;
+	char path[40];
+
+	if (mode < 0)
+		return -errno;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", v->fd);
+	fd = open(path, (mode & O_ACCMODE) | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	/* If they are attached now, the new file has the same ones. */
+	err = is_attached(v);
+	if (!err)
+		err = replace_page(v, fd);
+	if (!err && dup3(fd, v->fd, O_CLOEXEC) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+EXPORT int vpmc_unshare(struct vpmc *v)
+{
+	int saved = errno, err;
+
+	if (v->fd < 0)
+		return -ESRCH;
+	if (v->ring)
+		return -EBUSY;
+	err = open_anew(v);
+	errno = saved;
+	if (!err)
+		vpmc_take_page(v);
+	return err;
 }

@@ -457,6 +457,100 @@ TEST_F(set, share_more)
 	EXPECT_EQ(1, sums.set_number);
 }
 
+static int share_by(struct vpmc *v, const char *name)
+{
+	struct vpmc_event *events;
+	unsigned int nr;
+	int err = vpmc_parse_events(name, &events, &nr, &error);
+
+	if (err)
+		return err;
+	err = vpmc_share(v, events, nr, &error);
+	if (err >= 0)
+		err = events[0].element;
+	vpmc_free_events(events);
+	return err;
+}
+
+/* What was added can be given back, and the handle goes on with other events. */
+TEST_F(set, unshare)
+{
+	uint64_t before[VPMC_MAX_COUNTERS], after[VPMC_MAX_COUNTERS];
+	const struct vpmc_page *page;
+	struct vpmc_read sums;
+	struct vpmc *v, *other;
+	int i, fd;
+
+	ASSERT_EQ(1, share(self, "instructions"));
+	ASSERT_EQ(0, vpmc_open(&v, 0, &error));
+	ASSERT_EQ(0, vpmc_open(&other, 0, &error));
+	page = vpmc_page(v);
+	fd = vpmc_fd(v);
+	/* more of them than there are counters */
+	for (i = 0; i < 2 * VPMC_MAX_COUNTERS; i++) {
+		ASSERT_EQ(1, share_by(v, i % 2 ? "branches" : "branches:uk"));
+		ASSERT_EQ(2, vpmc_read(v, before, VPMC_MAX_COUNTERS, NULL));
+		work(TURNS);
+		ASSERT_EQ(2, vpmc_read(v, after, VPMC_MAX_COUNTERS, NULL));
+		EXPECT_EQ(1, (after[1] - before[1]) / TURNS);
+		ASSERT_EQ(0, vpmc_unshare(v));
+		EXPECT_EQ(1, vpmc_read(v, after, VPMC_MAX_COUNTERS, NULL));
+		EXPECT_LE(before[0] + 2 * TURNS, after[0]);
+		EXPECT_EQ(page, vpmc_page(v));
+		EXPECT_EQ(fd, vpmc_fd(v));
+		EXPECT_EQ(FD_CLOEXEC, fcntl(fd, F_GETFD));
+	}
+	ASSERT_EQ(0, vpmc_read_sums(self->v, 0, &sums));
+	EXPECT_EQ(1, sums.set_number);
+	EXPECT_EQ(VPMC_STATE_RUNNING, sums.state);
+	EXPECT_LE(4 * VPMC_MAX_COUNTERS, sums.sum[0] / TURNS);
+
+	/* what another handle uses stays until it gives it back */
+	ASSERT_EQ(1, share_by(v, "branches"));
+	ASSERT_EQ(1, share_by(other, "branches"));
+	EXPECT_EQ(0, vpmc_unshare(v));
+	EXPECT_EQ(0, vpmc_unshare(v));
+	EXPECT_EQ(2, vpmc_page(self->v)->nr_counters);
+	EXPECT_EQ(0, vpmc_unshare(other));
+	EXPECT_EQ(1, vpmc_page(self->v)->nr_counters);
+	vpmc_close(other);
+	vpmc_close(v);
+}
+
+TEST_F(set, unshare_refused)
+{
+	struct vpmc_control control;
+	const struct vpmc_ring *ring;
+	struct vpmc *reader;
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(0, vpmc_parse_events("branches", &self->events, &self->nr, &error));
+	self->events->period = TURNS;
+	ASSERT_EQ(0, vpmc_fill_control(self->events, 1, VPMC_CONTROL_REARM, &control));
+	control.ring_records = 16;
+	control.ring_watermark = 1;
+	ASSERT_EQ(1, vpmc_program_raw(self->v, &control, &error));
+	ASSERT_EQ(0, vpmc_map_ring(self->v, &ring));
+	EXPECT_EQ(-EBUSY, vpmc_unshare(self->v));
+	EXPECT_EQ(16, ring->nr_records);
+	/* a handle that only reads remains one */
+	ASSERT_EQ(0, vpmc_open(&reader, VPMC_OPEN_READ, &error));
+	EXPECT_EQ(0, vpmc_unshare(reader));
+	EXPECT_EQ(-EBADF, vpmc_stop(reader));
+	pid = fork();
+	if (!pid)
+		_exit(vpmc_unshare(reader) != -ESRCH);
+	waitpid(pid, &status, 0);
+	EXPECT_EQ(0, status);
+	/* a refused one has not changed: its page can be read */
+	ASSERT_EQ(0, vpmc_unlink(self->v));
+	EXPECT_EQ(-ESRCH, vpmc_unshare(reader));
+	EXPECT_EQ(VPMC_STATE_UNLINKED, vpmc_page(reader)->state);
+	EXPECT_LE(0, vpmc_fd(reader));
+	vpmc_close(reader);
+}
+
 /* What a program with an older or a newer header has room for, and a guard behind it. */
 struct room {
 	union {
