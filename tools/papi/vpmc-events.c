@@ -112,13 +112,14 @@ int vpmc_nr_events(void)
 	return events;
 }
 
-int vpmc_event_select(unsigned int code, uint64_t *select)
+int vpmc_event_select(unsigned int code, uint64_t *select, const char **name)
 {
 	int err = PAPI_ENOEVNT;
 
 	pthread_mutex_lock(&lock);
 	if (code < nr && entries[code].usable) {
 		*select = entries[code].select;
+		*name = entries[code].name;
 		err = PAPI_OK;
 	}
 	pthread_mutex_unlock(&lock);

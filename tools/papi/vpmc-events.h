@@ -17,8 +17,8 @@ int vpmc_events_init(void);
 void vpmc_events_exit(void);
 int vpmc_nr_events(void);
 
-/* Gets the event select of a code, without modes. */
-int vpmc_event_select(unsigned int code, uint64_t *select);
+/* Gets the event select of a code, without modes, and its name, which is not freed. */
+int vpmc_event_select(unsigned int code, uint64_t *select, const char **name);
 
 int vpmc_enum_events(unsigned int *code, int modifier);
 int vpmc_name_to_code(const char *name, unsigned int *code);
