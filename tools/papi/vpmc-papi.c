@@ -102,8 +102,7 @@ static int attach(struct context *context, struct control *control,
 		PAPIERROR("vpmc: %s", error.text);
 		return err == -EACCES || err == -EPERM ? PAPI_EPERM : PAPI_ESYS;
 	}
-	vpmc_set_detach(control);
-	control->other.v = v;
+	vpmc_set_attach(control, v);
 	err = vpmc_set_judge(context, control);
 	if (err)
 		vpmc_set_detach(control);

@@ -89,16 +89,17 @@ static int own_place(struct context *context, struct place **place)
 	int err;
 
 	*place = own;
-	if (own->v && (vpmc_fd(own->v) < 0 || is_detached(vpmc_page(own->v)->state))) {
+	if (own->v && (vpmc_fd(own->v) < 0 || is_detached(own->page->state))) {
 		vpmc_close(own->v);
 		memset(context, 0, sizeof(*context));
 	}
 	if (own->v)
 		return PAPI_OK;
 	err = vpmc_open(&own->v, 0, &error);
-	if (!err)
-		return PAPI_OK;
-	return refuse(err == -EACCES ? PAPI_EPERM : PAPI_ESYS, error.text);
+	if (err)
+		return refuse(err == -EACCES ? PAPI_EPERM : PAPI_ESYS, error.text);
+	own->page = vpmc_page(own->v);
+	return PAPI_OK;
 }
 
 static int get_place(struct context *context, struct control *control,
@@ -117,7 +118,7 @@ static bool is_own(const struct place *place, uint64_t number, unsigned int nr)
 /* Makes no system call for a thread of this process. */
 static bool is_alone(const struct place *place)
 {
-	const struct vpmc_page *page = vpmc_page(place->v);
+	const struct vpmc_page *page = place->page;
 	struct vpmc_read sums;
 
 	if (page)
@@ -187,6 +188,8 @@ static const char *needs_own(const struct control *control,
 		return "somebody else counts this thread, and an overflow needs a set of its own; use PAPI_OVERFLOW_FORCE_SW, or do not count the program from outside";
 	if (control->inherit)
 		return "somebody else counts this thread, and PAPI_INHERIT needs a set of its own; do not count the program from outside";
+	if (sums->state == VPMC_STATE_REVOKED)
+		return "somebody else has counted this thread until the administrator took the counters, and must end that first";
 	if (sums->state != VPMC_STATE_RUNNING)
 		return "somebody else has programmed this thread's counters, and they are stopped; start them, as by vpmc ctl start";
 	return NULL;
@@ -242,6 +245,7 @@ static int program(struct context *context, struct control *control,
 	struct vpmc_read sums;
 	struct place *place;
 	int err = get_place(context, control, &place);
+	bool there;
 
 	if (err)
 		return err;
@@ -252,12 +256,13 @@ static int program(struct context *context, struct control *control,
 	err = vpmc_read_sums(place->v, 0, &sums);
 	if (err)
 		return error_of(err, 0);
-	if (!is_programmed(sums.state))
-		err = program_own(place, control, flags | VPMC_CONTROL_NEW);
-	else if (is_own(place, sums.set_number, sums.nr_counters))
-		err = program_own(place, control, flags);
-	else
+	there = is_programmed(sums.state);
+	/* Others want to read what they counted until the administrator took the counters. */
+	if ((there || sums.state == VPMC_STATE_REVOKED) &&
+	    !is_own(place, sums.set_number, sums.nr_counters))
 		err = share(place, control, &sums);
+	else
+		err = program_own(place, control, there ? flags : flags | VPMC_CONTROL_NEW);
 	if (err)
 		return err;
 	memset(control->base, 0, sizeof(control->base));
@@ -300,7 +305,7 @@ static int check_set(const struct control *control, uint64_t number,
 static int read_sums(const struct place *place, const struct control *control,
 		     uint64_t *now)
 {
-	const struct vpmc_page *page = vpmc_page(place->v);
+	const struct vpmc_page *page = place->page;
 	uint64_t count[VPMC_MAX_COUNTERS], number;
 	struct vpmc_read sums;
 	unsigned int state;
@@ -331,11 +336,12 @@ static int read_sums(const struct place *place, const struct control *control,
  */
 static bool start_again(const struct place *place, struct control *control)
 {
-	const struct vpmc_page *page = vpmc_page(place->v);
+	const struct vpmc_page *page = place->page;
 	bool alone = is_alone(place);
 
 	if (page->set_number != control->number ||
-	    (!alone && page->state != VPMC_STATE_RUNNING))
+	    (page->state != VPMC_STATE_RUNNING &&
+	     (!alone || page->state != VPMC_STATE_STOPPED)))
 		return false;
 	return read_sums(place, control, control->base) == PAPI_OK &&
 	       (!alone || !vpmc_start(place->v));
@@ -420,6 +426,7 @@ int vpmc_set_read(hwd_context_t *ctx, hwd_control_state_t *ctl, long long **valu
 {
 	struct context *context = (struct context *)ctx;
 	struct control *control = (struct control *)ctl;
+	const struct vpmc_page *page = context->own.page;
 	uint64_t *now = (uint64_t *)control->count;
 	unsigned int i;
 
@@ -427,7 +434,7 @@ int vpmc_set_read(hwd_context_t *ctx, hwd_control_state_t *ctl, long long **valu
 	*values = control->count;
 	if (context->running != control || control->inherit || control->shared ||
 	    vpmc_read(context->own.v, now, control->nr, NULL) != (int)control->nr ||
-	    vpmc_page(context->own.v)->set_number != control->number)
+	    page->set_number != control->number || page->state != VPMC_STATE_RUNNING)
 		return read_slowly(context, control);
 	for (i = 0; i < control->nr; i++)
 		now[i] -= control->base[i];
@@ -459,6 +466,13 @@ void vpmc_set_release(struct context *context)
 		vpmc_unlink(context->own.v);
 	vpmc_close(context->own.v);
 	memset(context, 0, sizeof(*context));
+}
+
+void vpmc_set_attach(struct control *control, struct vpmc *v)
+{
+	vpmc_set_detach(control);
+	control->other.v = v;
+	control->other.page = vpmc_page(v);
 }
 
 void vpmc_set_detach(struct control *control)

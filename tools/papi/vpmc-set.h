@@ -27,12 +27,13 @@
 extern papi_vector_t VECTOR;
 
 /*
- * A handle. @number and @nr are of the set that it has programmed last, or 0. If the
+ * A handle and its page, if it is on a thread of this process. @number and @nr are of the set that it has programmed last, or 0. If the
  * thread has another set, or one with more counters, this is shared with others.
  * @shares: vpmc_share() was called by this handle.
  */
 struct place {
 	struct vpmc *v;
+	const struct vpmc_page *page;
 	uint64_t number;
 	unsigned int nr;
 	bool shares;
@@ -91,6 +92,9 @@ int vpmc_set_write(hwd_context_t *ctx, hwd_control_state_t *ctl, long long *valu
 
 /* Gives the thread's counters back to the kernel, except for those of others. */
 void vpmc_set_release(struct context *context);
+
+/* Takes a handle on another thread. */
+void vpmc_set_attach(struct control *control, struct vpmc *v);
 
 /* Closes the handle on another thread, which ends a set that it has programmed. */
 void vpmc_set_detach(struct control *control);
