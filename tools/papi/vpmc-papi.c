@@ -102,6 +102,9 @@ static int attach(struct context *context, struct control *control,
 		PAPIERROR("vpmc: %s", error.text);
 		return err == -EACCES || err == -EPERM ? PAPI_EPERM : PAPI_ESYS;
 	}
+	/* The calling thread does not need what was added for this event set. */
+	if (context->programmed == control && !context->running)
+		vpmc_set_release(context);
 	vpmc_set_attach(control, v);
 	err = vpmc_set_judge(context, control);
 	if (err)

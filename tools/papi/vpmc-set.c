@@ -8,8 +8,8 @@
  * others' counters, and its values are differences of sums. What cannot be had so is
  * refused. PAPI prints the reason if it may print errors.
  *
- * Start, stop and read may be called by PAPI's handler of SIGPROF. So these neither
- * open nor close a handle, unless the counters were taken away.
+ * Start, stop and read may be called by PAPI's handler of SIGPROF. So these do not
+ * open or close a handle for each event set; they open one if there is none.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -195,6 +195,18 @@ static const char *needs_own(const struct control *control,
 	return NULL;
 }
 
+/*
+ * Gives back what was added for the event set before. If the kernel refuses that, less
+ * may fit. A set that a handle on another thread has programmed would end.
+ */
+static void unshare(const struct control *control, struct place *place)
+{
+	if (!place->shares || (place == &control->other && place->number))
+		return;
+	if (!vpmc_unshare(place->v))
+		place->shares = false;
+}
+
 /* Counts with the set that others have programmed, and adds what it lacks. */
 static int share(struct place *place, struct control *control,
 		 const struct vpmc_read *before)
@@ -215,8 +227,10 @@ static int share(struct place *place, struct control *control,
 	}
 	place->shares = true;
 	err = vpmc_share(place->v, events, control->nr, &error);
-	if (err < 0)
+	if (err < 0) {
+		unshare(control, place);
 		return refuse(error_of(err, error.reason), error.text);
+	}
 	err = vpmc_read_sums(place->v, 0, &sums);
 	if (err)
 		return error_of(err, 0);
@@ -225,18 +239,6 @@ static int share(struct place *place, struct control *control,
 	control->number = sums.set_number;
 	control->shared = true;
 	return PAPI_OK;
-}
-
-/*
- * Gives back what was added for the event set before. If the kernel refuses that, less
- * may fit. A set that a handle on another thread has programmed would end.
- */
-static void unshare(const struct control *control, struct place *place)
-{
-	if (!place->shares || (place == &control->other && place->number))
-		return;
-	if (!vpmc_unshare(place->v))
-		place->shares = false;
 }
 
 static int program(struct context *context, struct control *control,
@@ -250,7 +252,7 @@ static int program(struct context *context, struct control *control,
 	if (err)
 		return err;
 	/* No event set may start with what is given back, even if this one is refused. */
-	if (!control->other.v)
+	if (place->shares && !control->other.v)
 		context->programmed = NULL;
 	unshare(control, place);
 	err = vpmc_read_sums(place->v, 0, &sums);
