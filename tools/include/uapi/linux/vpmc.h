@@ -235,7 +235,8 @@ enum vpmc_kind {
  * @holder:	Out: VPMC_HOLDER_*.
  * @pmu_version: Out: version of Intel's architectural PMU, also on Zhaoxin's
  *		processors; 2 for AMD's PerfMonV2; otherwise 0.
- * @width:	Out: bits in a hardware counter.
+ * @width:	Out: bits in each hardware counter, or 0 if they differ. A counter's
+ *		own is in &struct vpmc_slot.
  * @nr_gp:	Out: number of programmable counters that can be used.
  * @nr_fixed:	Out: number of fixed counters that can be used.
  * @gp_mask:	Out: bit n: programmable counter n can be used. The administrator

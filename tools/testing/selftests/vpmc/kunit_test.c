@@ -28,6 +28,11 @@ FIXTURE_VARIANT_ADD(suite, selection) {
 	.tests = 10,
 };
 
+FIXTURE_VARIANT_ADD(suite, widths) {
+	.name = "vpmc_widths",
+	.tests = 5,
+};
+
 FIXTURE_VARIANT_ADD(suite, ring) {
 	.name = "vpmc_ring",
 	.tests = 3,
