@@ -18,7 +18,8 @@ PER_SWITCH = ("same-mm-same", "same-mm-other", "other-mm-same", "other-mm-other"
               "same-mm-same-overflow")
 ROUND_TRIP = ("same-mm-unmonitored", "other-mm-unmonitored", "idle", "kthread", "idle-kernel",
               "other-mm-unmonitored-overflow", "idle-overflow")
-READS = ("read-inline", "read-inline-any", "read-call", "read-ioctl", "read-in-handler", "read-first")
+READS = ("read-inline", "read-inline-any", "read-counts-alone", "read-call", "read-ioctl", "read-in-handler",
+         "read-first")
 CALLS = ("open", *(call + whose for whose in ("", "-other") for call in ("start", "stop", "clear", "read")),
          "start-after-other-mm")
 # The rows of these cases are differences to the same case without counters.

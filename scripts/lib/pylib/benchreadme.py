@@ -19,8 +19,13 @@ COLUMNS = ("vpmc", "perf")
 LINES = {
     "read all in user mode, inline": ("read-inline", 4),
     "the same as a function for any number": ("read-call", 4),
+    "the same without the run time": ("read-counts-alone", 4),
+    "the same by a system call": ("read-ioctl", 4),
+    "PAPI_read() of four events": ("papi-read", 4),
     "switch between two threads of a process": ("switch-same-mm-same", 4),
     "to another process without counters, back": ("switch-other-mm-unmonitored", 4),
+    "start them, a system call": ("start", 4),
+    "stop them, a system call": ("stop", 4),
     "open, program and map a set": ("open", 4),
     "overflow until the signal's handler": ("overflow-to-handler", 4),
     "switch of threads without counters": ("unmonitored-same-mm-nothing", 0),

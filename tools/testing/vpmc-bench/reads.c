@@ -33,24 +33,30 @@ static void nothing(void)
 
 /*
  * Reads a number of counters that is known at compile time. All values go to
- * memory.
+ * memory. inline_N() reads the run time, too; counts_N() does not, for comparison
+ * with a reader that has none.
  */
-#define INLINE(n)							\
-static void inline_##n(void)						\
+#define INLINE(name, n, time)						\
+static void name##_##n(void)						\
 {									\
 	const struct vpmc_page *page = counters.map[0];			\
 	uint64_t *to = count;						\
 									\
 	HIDE(page);							\
 	HIDE(to);							\
-	COST_OF(&cost, vpmc_read_n(page, n, to, &to[n]));		\
+	COST_OF(&cost, vpmc_read_n(page, n, to, time));			\
 }
 
-INLINE(1)
-INLINE(2)
-INLINE(4)
-INLINE(6)
-INLINE(7)
+INLINE(inline, 1, &to[1])
+INLINE(inline, 2, &to[2])
+INLINE(inline, 4, &to[4])
+INLINE(inline, 6, &to[6])
+INLINE(inline, 7, &to[7])
+INLINE(counts, 1, NULL)
+INLINE(counts, 2, NULL)
+INLINE(counts, 4, NULL)
+INLINE(counts, 6, NULL)
+INLINE(counts, 7, NULL)
 
 static void inline_any(void)
 {
@@ -74,6 +80,42 @@ static void perf_self(void)
 		map[i].base = counters.map[i];
 	COST_OF(&cost, for (i = 0; i < n; i++)
 			       perf_mmap__read_self(&map[i], &values[i]));
+}
+
+/*
+ * One of perf's events, without its times, from which a caller would see that perf has
+ * multiplexed it.
+ */
+static inline __attribute__((__always_inline__)) uint64_t
+perf_count(const volatile struct perf_event_mmap_page *page)
+{
+	unsigned int unused = 64 - page->pmc_width;
+	uint32_t lock, index;
+	uint64_t value;
+
+	do {
+		lock = page->lock;
+		vpmc_barrier();
+		value = page->offset;
+		index = page->index;
+		if (index)
+			value += (int64_t)(vpmc_rdpmc(index - 1) << unused) >> unused;
+		vpmc_barrier();
+	} while (page->lock != lock);
+	return value;
+}
+
+static void perf_counts_alone(void)
+{
+	const volatile struct perf_event_mmap_page *page[MAX_N];
+	unsigned int i, n = counters.n;
+	uint64_t *to = count;
+
+	for (i = 0; i < n; i++)
+		page[i] = counters.map[i];
+	HIDE(to);
+	COST_OF(&cost, for (i = 0; i < n; i++)
+			       to[i] = perf_count(page[i]));
 }
 
 static void perf_group(void)
@@ -156,11 +198,17 @@ static void (*const inline_of[MAX_N + 1])(void) = {
 	[7] = inline_7,
 };
 
+static void (*const counts_of[MAX_N + 1])(void) = {
+	[1] = counts_1, [2] = counts_2, [4] = counts_4, [6] = counts_6,
+	[7] = counts_7,
+};
+
 static void vpmc_reads(unsigned int n)
 {
 	counters_open(&counters, VPMC, n, &what_user);
 	measure("read-inline", inline_of[n]);
 	measure("read-inline-any", inline_any);
+	measure("read-counts-alone", counts_of[n]);
 	measure("read-ioctl", vpmc_read_ioctl);
 	measure_in_handler(inline_of[n]);
 	counters_close(&counters);
@@ -171,6 +219,7 @@ static void perf_reads(unsigned int n)
 {
 	counters_open(&counters, PERF, n, &what_user);
 	measure("read-call", perf_self);
+	measure("read-counts-alone", perf_counts_alone);
 	measure("read-ioctl", perf_group);
 	measure_in_handler(perf_self);
 	counters_close(&counters);
