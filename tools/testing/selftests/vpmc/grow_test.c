@@ -518,8 +518,7 @@ TEST_F(family, without_counters)
 /* execve() closes the descriptor, and so ends what it added. */
 TEST_F(family, exec)
 {
-	int pipes[2];
-	char byte;
+	int pipes[2], unread;
 	pid_t pid;
 	int fd;
 
@@ -530,6 +529,8 @@ TEST_F(family, exec)
 
 		fd = open(THREAD_FILE, O_RDWR | O_CLOEXEC);
 		dup2(pipes[0], 0);
+		/* What it reads is no line of this test's output. */
+		dup2(open("/dev/null", O_WRONLY), 1);
 		close(pipes[1]);
 		if (add(fd, again) || size_of(fd) != 3)
 			_exit(1);
@@ -541,8 +542,8 @@ TEST_F(family, exec)
 	/* It reads the pipe when it is another program. */
 	ASSERT_EQ(1, write(pipes[1], "", 1));
 	do {
-		ASSERT_EQ(0, ioctl(pipes[1], FIONREAD, &byte));
-	} while (byte);
+		ASSERT_EQ(0, ioctl(pipes[1], FIONREAD, &unread));
+	} while (unread);
 	EXPECT_EQ(2, size_of(fd));
 	close(fd);
 	close(pipes[0]);
@@ -741,6 +742,8 @@ NEEDS(
 	{ "*kernel*", PMU | ROOT | DISTURBS },
 	{ "grow.revoked", PMU | ROOT | DISTURBS },
 	{ "grow.of_*", PMU | TWO_CPUS },
+	/* Two counters of one event may differ where interrupts add events. */
+	{ "grow.running", TRUE_COUNTS },
 	{ "*", PMU },
 );
 

@@ -526,6 +526,7 @@ NEEDS(
 	{ "shared.limit", PMU | DISTURBS | ROOT, THREE_FIXED },
 	{ "shared.event_comes", PMU | DISTURBS | ROOT | TWO_CPUS, ROOM_FOR_SETS },
 	{ "shared.grows", PMU | DISTURBS | ROOT | TWO_CPUS, ROOM_FOR_SETS },
+	{ "shared.ended_by_another_cpu", PMU | DISTURBS | ROOT | TWO_CPUS, ROOM_FOR_SETS },
 	{ "shared.cpus_*", PMU | DISTURBS | ROOT | TWO_CPUS, ROOM_FOR_SETS },
 	{ "*", PMU | DISTURBS | ROOT, ROOM_FOR_SETS },
 );
