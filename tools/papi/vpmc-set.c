@@ -99,7 +99,12 @@ static int own_place(struct context *context, struct place **place)
 	if (err)
 		return refuse(err == -EACCES ? PAPI_EPERM : PAPI_ESYS, error.text);
 	own->page = vpmc_page(own->v);
-	return PAPI_OK;
+	if (own->page)
+		return PAPI_OK;
+	/* Another process detached the counters before the page was mapped. */
+	vpmc_close(own->v);
+	own->v = NULL;
+	return refuse(PAPI_ESYS, "somebody else detaches this thread's counters");
 }
 
 static int get_place(struct context *context, struct control *control,
@@ -464,6 +469,9 @@ void vpmc_set_release(struct context *context)
 {
 	if (!context->own.v)
 		return;
+	/* The set is as this handle has programmed it once its additions are gone. */
+	if (context->own.shares)
+		vpmc_unshare(context->own.v);
 	if (context->own.number && is_alone(&context->own))
 		vpmc_unlink(context->own.v);
 	vpmc_close(context->own.v);

@@ -27,8 +27,9 @@
 extern papi_vector_t VECTOR;
 
 /*
- * A handle and its page, if it is on a thread of this process. @number and @nr are of the set that it has programmed last, or 0. If the
- * thread has another set, or one with more counters, this is shared with others.
+ * A handle and its page, if it is on a thread of this process. @number and @nr are of the
+ * set that it has programmed last, or 0. If the thread has another set, or one with more
+ * counters, this is shared with others.
  * @shares: vpmc_share() was called by this handle.
  */
 struct place {
