@@ -3,10 +3,10 @@
  * What kernel/vpmc/ needs from an architecture, for the suite arm64, which only
  * compiles. Functions without a body here would be the architecture's.
  *
- * arm64 has the permission to read counters for each thread (PMUSERENR_EL0), x86
- * for each address space. kernel/vpmc/ asks for that of an address space, because a
- * thread must not see what another address space counted. An architecture may
- * permit less.
+ * arm64 permits reads of counters by a register of each CPU (PMUSERENR_EL0), which
+ * the kernel can write for each thread. x86 permits them for an address space.
+ * kernel/vpmc/ asks for an address space, because a thread must not see what another
+ * address space counted. An architecture may permit less.
  *
  * Copyright (C) 2026 vpmc developers
  */

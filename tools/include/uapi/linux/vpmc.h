@@ -107,7 +107,7 @@ struct vpmc_slot {
  * @state:	enum vpmc_state.
  * @nr_counters: Number of valid elements of @slot.
  * @sign:	The sign bit of a hardware counter, 1 << (width - 1); the same
- *		for all counters of a set.
+ *		for all counters of a set. 0 while the set has no counters.
  * @tsc_base:	Running: the owner's run time in TSC ticks is tsc_base + RDTSC,
  *		modulo 2^64. Otherwise: the run time itself.
  * @switches:	How often the owner was put on a CPU while the set was running,

@@ -30,7 +30,7 @@ FIXTURE_VARIANT_ADD(suite, selection) {
 
 FIXTURE_VARIANT_ADD(suite, widths) {
 	.name = "vpmc_widths",
-	.tests = 5,
+	.tests = 6,
 };
 
 FIXTURE_VARIANT_ADD(suite, ring) {

@@ -182,7 +182,11 @@ FIXTURE_SETUP(workers)
 	shared->others = variant->others;
 	shared->counting = variant->counting ?:
 			   (variant->others == COUNT ? WORKERS : 2);
-	/* Each piece has more than what all switches may add. */
+	/*
+	 * Each piece has more than what all switches may add. A piece is as long as a
+	 * preempter sleeps, whatever the loop's length is, so a shorter loop is more
+	 * certain.
+	 */
 	if (variant->yield) {
 		shared->body = code_yield;
 		shared->a = 400;
@@ -190,7 +194,7 @@ FIXTURE_SETUP(workers)
 		shared->count = CODE_YIELD(400, shared->b);
 	} else {
 		shared->body = code_loop;
-		shared->a = counts_are_exact() ? 10000000 : 4000000;
+		shared->a = counts_are_exact() ? 10000000 : 1000000;
 		shared->count = CODE_LOOP(shared->a);
 	}
 	for (i = 0; i < 2 && !variant->yield; i++) {
@@ -224,7 +228,7 @@ static uint64_t enough_switches(const struct shared *shared)
 }
 
 /* On a busy host, a preempter's CPU may stand during a whole loop. So it is repeated. */
-#define REPEATS	20
+#define REPEATS	80
 
 /* A worker without counters of its own. */
 static int work_plain(struct worker *worker)
