@@ -354,7 +354,7 @@ static int inherited_counts(int fd, struct set *set, long n,
 	counts->perf = after.count - before.count;
 	counts->set = finished.sum[0];
 	/* Each interrupt may start perf's counters again, and end a piece. */
-	happened = all_disturbances() - tolerance_mark;
+	happened = all_disturbances_since();
 	counts->more = tolerated(happened, 1 + happened);
 	counts->piece = n / (1 + happened);
 	return 0;

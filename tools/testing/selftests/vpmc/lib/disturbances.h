@@ -15,6 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static inline pid_t my_tid(void)
+{
+	return syscall(SYS_gettid);
+}
 
 /* The CPUs on which tests run. If it is empty, they run on any CPU. */
 static cpu_set_t test_cpus;
@@ -151,14 +158,20 @@ static inline uint64_t my_switches(void)
 	return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
-/* Interrupts, and faults and switches of the calling thread. */
-static inline uint64_t thread_disturbances(void)
+/* Faults and switches of the calling thread. A child starts from zero. */
+static inline uint64_t own_disturbances(void)
 {
 	struct rusage usage;
 
 	getrusage(RUSAGE_THREAD, &usage);
-	return interrupts_here() + usage.ru_minflt + usage.ru_majflt +
-	       usage.ru_nvcsw + usage.ru_nivcsw;
+	return usage.ru_minflt + usage.ru_majflt + usage.ru_nvcsw +
+	       usage.ru_nivcsw;
+}
+
+/* Interrupts, and faults and switches of the calling thread. */
+static inline uint64_t thread_disturbances(void)
+{
+	return interrupts_here() + own_disturbances();
 }
 
 /* A kernel without CONFIG_VM_EVENT_COUNTERS knows them by process. */
@@ -177,6 +190,12 @@ static inline uint64_t machine_disturbances(void)
 {
 	return interrupts_here() + proc_number("/proc/stat", "ctxt ") +
 	       (proc_number("/proc/vmstat", "pgfault ") ?: faults_of_all());
+}
+
+/* The part of machine_disturbances() that starts from zero in a child. */
+static inline uint64_t process_disturbances(void)
+{
+	return proc_number("/proc/vmstat", "pgfault ") ? 0 : faults_of_all();
 }
 
 #endif /* DISTURBANCES_H */

@@ -70,25 +70,59 @@ static inline uint64_t tolerated(uint64_t events, unsigned int starts)
 				    starts * tolerance_constant;
 }
 
-/* What other threads count is compared with what happens from here on. */
-static uint64_t tolerance_mark;
-/* What the calling thread counts, with what happens to this thread. */
-static uint64_t own_tolerance_mark;
+/*
+ * A moment that counts are compared with what happens after it. What other threads count
+ * is compared with @all, what the calling thread counts with @own. @process and @thread
+ * are the parts of these that start from zero in a child.
+ */
+static struct {
+	pid_t pid;
+	pid_t tid;
+	uint64_t all;
+	uint64_t process;
+	uint64_t own;
+	uint64_t thread;
+} tolerance_mark;
 
 static inline void tolerance_begin(void)
 {
-	tolerance_mark = all_disturbances();
-	own_tolerance_mark = disturbances();
+	if (tolerance_none)
+		return;
+	tolerance_mark.pid = getpid();
+	tolerance_mark.tid = my_tid();
+	/* Reading these may fault. An interval may be too wide, but not too narrow. */
+	tolerance_mark.all = machine_disturbances();
+	tolerance_mark.process = process_disturbances();
+	tolerance_mark.own = thread_disturbances();
+	tolerance_mark.thread = own_disturbances();
+}
+
+static inline uint64_t own_disturbances_since(void)
+{
+	uint64_t before = tolerance_mark.own;
+
+	if (my_tid() != tolerance_mark.tid)
+		before -= tolerance_mark.thread;
+	return disturbances() - before;
+}
+
+static inline uint64_t all_disturbances_since(void)
+{
+	uint64_t before = tolerance_mark.all;
+
+	if (getpid() != tolerance_mark.pid)
+		before -= tolerance_mark.process;
+	return all_disturbances() - before;
 }
 
 static inline uint64_t own_tolerated_since(unsigned int starts)
 {
-	return tolerated(disturbances() - own_tolerance_mark, starts);
+	return tolerated(own_disturbances_since(), starts);
 }
 
 static inline uint64_t tolerated_since(unsigned int starts)
 {
-	return tolerated(all_disturbances() - tolerance_mark, starts);
+	return tolerated(all_disturbances_since(), starts);
 }
 
 /*

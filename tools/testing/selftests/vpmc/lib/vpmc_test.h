@@ -132,11 +132,6 @@ static void __attribute__((constructor)) drop_root(void)
 	find_lacks();
 }
 
-static inline pid_t my_tid(void)
-{
-	return syscall(SYS_gettid);
-}
-
 static inline int pin(int cpu)
 {
 	cpu_set_t mask;
