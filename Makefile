@@ -2,7 +2,7 @@
 # Every target runs a command of scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build tools deb demo check test test-debug test-mutants test-all bench papi bisect tree shell prune dist
+.PHONY: help deps build tools deb demo check test test-debug test-mutants test-all bench papi bisect tree shell prune dist kernel-deb
 
 # options of an outer make must not reach the make of these targets
 unexport MAKEFLAGS MAKELEVEL
@@ -23,6 +23,8 @@ help:
 #: make build       kernel and emulator only
 #: make tools       libvpmc and the vpmc command, for guests and in build/tools
 #: make deb         Debian packages of them, in build/deb
+#: make kernel-deb  Debian packages of a kernel with vpmc for your machine, in build/deb
+#:                  (CONFIG=FILE, or FLAVOUR=vm for virtual machines)
 #: make shell       an interactive guest
 #: make tree        make a kernel tree in build/linux, to edit the patches with quilt
 #: make deps        list and install the packages that are missing (as root)
@@ -45,6 +47,10 @@ tools:
 deb:
 	@scripts/deps --for deb
 	@scripts/build-deb
+
+kernel-deb:
+	@scripts/deps --for kernel-deb
+	@scripts/build-kernel-deb $(if $(CONFIG),--config '$(CONFIG)') $(if $(FLAVOUR),--flavour '$(FLAVOUR)')
 
 demo:
 	@scripts/setup --estimate demo

@@ -93,3 +93,37 @@ debian_fetch() {
 	done
 	die "none of this machine's archives gave $_suite's packages (logs: $logdir/apt-*.log); set $debian_other=DIR or $debian_other=TARBALL"
 }
+
+# this_release: prints the name of this machine's release, or none
+this_release() {
+	_name=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+	echo "${_name:-none}"
+}
+
+# check_debootstrap RELEASE: dies if minimal_debian cannot make it
+check_debootstrap() {
+	[ "$(id -u)" = 0 ] || die "only root can make a chroot"
+	need chroot apt-get
+	command -v debootstrap >/dev/null ||
+		die "debootstrap is not installed: run 'apt-get install debootstrap'"
+	[ -e "${DEBOOTSTRAP_DIR:-/usr/share/debootstrap}/scripts/$1" ] ||
+		die "debootstrap knows no release $1: it is too old"
+	[ -n "$(debian_mirrors | head -n 1)" ] ||
+		die "apt's configuration names no archive of this Debian release"
+}
+
+# minimal_debian ROOT RELEASE PACKAGES: makes ROOT the smallest Debian with PACKAGES, which
+# are separated by commas. apt in there uses the archives that apt uses here, except those
+# of other vendors.
+minimal_debian() {
+	_here=$(this_release)
+	run_logged debootstrap debootstrap --variant=minbase --include="$3" \
+		"$2" "$1" "$(debian_mirrors | head -n 1)" || return 1
+	rm -f "$1/etc/apt/sources.list"
+	# shellcheck disable=SC2016 # apt's own variables
+	apt-get indextargets --format 'deb [signed-by='"$debian_keyring"'] $(REPO_URI) $(RELEASE) $(COMPONENT)' \
+		'Created-By: Packages' | grep -F " $_here" | sed "s/ $_here/ $2/" |
+		sort -u >"$1/etc/apt/sources.list"
+	cp -a /etc/apt/apt.conf.d/. "$1/etc/apt/apt.conf.d/" 2>/dev/null || :
+	cp -L /etc/resolv.conf /etc/hosts "$1/etc/" 2>/dev/null || :
+}
