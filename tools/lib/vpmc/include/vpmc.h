@@ -530,6 +530,9 @@ int vpmc_program(struct vpmc *v, struct vpmc_event *events, unsigned int nr,
  * others, and not in the order of @events. So give vpmc_read() room for
  * VPMC_MAX_COUNTERS. Periods cannot be added.
  *
+ * A set that was revoked counts as none. If there is no room for an event, @error has its
+ * number and its name, and the number of counters that the set has.
+ *
  * Context: MT-Safe race:v, AS-Unsafe race:v heap.
  *
  * Return: The number of counters in the set; or -EEXIST: the thread has inherited a set

@@ -49,17 +49,51 @@ static unsigned int find(const struct vpmc_control *control, struct vpmc_event *
 	return missing;
 }
 
-/* Says that the set leaves no counter for an event. */
-static void say_no_room(struct vpmc_error *error, unsigned int nr)
+/*
+ * Which of the events is the first that no counter is left for? If the set would have
+ * more counters than there are, the kernel names none.
+ */
+static unsigned int first_without_room(unsigned int there, const struct vpmc_event *more,
+				       unsigned int n)
 {
+	struct vpmc_info info;
+	unsigned int all = 0, i, last = 0;
+
+	if (!vpmc_get_info(&info))
+		all = __builtin_popcountll(info.gp_mask) +
+		      __builtin_popcountll(info.fixed_mask);
+	for (i = 0; i < n; i++) {
+		if (more[i].flags & VPMC_EVENT_LEFT_OUT)
+			continue;
+		last = i;
+		if (there++ >= all)
+			break;
+	}
+	return last;
+}
+
+/* Says that a set of @there counters leaves none for the event. */
+static void say_no_room(struct vpmc_error *error, unsigned int there,
+			const struct vpmc_event *event)
+{
+	int at = error->event;
 	char what[sizeof(error->what)], why[160];
 
-	memcpy(what, error->what, sizeof(what));
+	snprintf(what, sizeof(what), "event select %#llx", (unsigned long long)event->select);
 	snprintf(why, sizeof(why),
 		 "the thread is counted already, and has no counter left for it beside the %u of that set",
-		 nr);
-	vpmc_error_set(error, -error->errnum, error->reason, what, why,
+		 there);
+	vpmc_error_set(error, -error->errnum, error->reason,
+		       event->text ? event->text : what, why,
 		       "count fewer events there, as by vpmc stat -e");
+	error->event = at;
+	error->position = event->text ? (int)event->position : -1;
+}
+
+static bool is_without_room(unsigned int reason)
+{
+	return reason == VPMC_REASON_NO_COUNTER || reason == VPMC_REASON_TOO_MANY ||
+	       reason == VPMC_REASON_INDEX_TAKEN || reason == VPMC_REASON_LEFT_TO_PERF;
 }
 
 /* Adds the events that the set does not have. */
@@ -73,9 +107,15 @@ static int add_missing(struct vpmc *v, unsigned int there, struct vpmc_event *ev
 	for (i = 0; i < nr; i++) {
 		if (events[i].flags & VPMC_EVENT_LEFT_OUT || events[i].element >= 0)
 			continue;
-		if (n == VPMC_MAX_COUNTERS)
-			return vpmc_error_set(error, -ENOSPC, VPMC_REASON_TOO_MANY,
-					      events[i].text, NULL, NULL);
+		if (n == VPMC_MAX_COUNTERS) {
+			err = vpmc_error_set(error, -ENOSPC, VPMC_REASON_TOO_MANY,
+					     WHAT, NULL, NULL);
+			if (!error)
+				return err;
+			error->event = i;
+			say_no_room(error, there, &events[i]);
+			return err;
+		}
 		more[n] = events[i];
 		from[n++] = i;
 	}
@@ -86,13 +126,13 @@ static int add_missing(struct vpmc *v, unsigned int there, struct vpmc_event *ev
 	}
 	if (err >= 0 || !error)
 		return err < 0 ? err : 0;
-	if (error->event >= 0 && error->event < (int)n)
-		error->event = from[error->event];
-	if (error->reason == VPMC_REASON_NO_COUNTER ||
-	    error->reason == VPMC_REASON_TOO_MANY ||
-	    error->reason == VPMC_REASON_INDEX_TAKEN ||
-	    error->reason == VPMC_REASON_LEFT_TO_PERF)
-		say_no_room(error, there);
+	if (error->event < 0 && n && is_without_room(error->reason))
+		error->event = first_without_room(there, more, n);
+	if (error->event < 0)
+		return err;
+	error->event = from[error->event];
+	if (is_without_room(error->reason))
+		say_no_room(error, there, &events[error->event]);
 	return err;
 }
 

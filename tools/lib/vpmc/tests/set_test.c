@@ -448,6 +448,8 @@ TEST_F(set, share_more)
 	ASSERT_EQ(0, vpmc_parse_events(taken, &events, &nr, &error));
 	EXPECT_EQ(-EINVAL, vpmc_share(v, events, nr, &error));
 	EXPECT_NE(NULL, strstr(error.text, "the thread is counted already"));
+	EXPECT_EQ(0, error.event);
+	EXPECT_STREQ(taken, error.what);
 	EXPECT_EQ(-1, events[0].element);
 	vpmc_free_events(events);
 
@@ -455,6 +457,53 @@ TEST_F(set, share_more)
 	ASSERT_EQ(0, vpmc_read_sums(self->v, 0, &sums));
 	EXPECT_EQ(1, sums.nr_counters);
 	EXPECT_EQ(1, sums.set_number);
+}
+
+/* Shares @n events and an unknown one. The error names the one that there is no room for. */
+static void no_room(struct __test_metadata *_metadata, FIXTURE_DATA(set) *self,
+		    unsigned int n, unsigned int which)
+{
+	char list[1024], *end = list + sprintf(list, "nosuch_event?");
+	struct vpmc_event *events;
+	unsigned int nr, i;
+
+	for (i = 0; i < n; i++)
+		end += sprintf(end, ",r%02xf0", i + 1);
+	ASSERT_EQ(0, vpmc_parse_events(list, &events, &nr, &error));
+	ASSERT_EQ(n + 1, nr);
+	filled_with_ones(&error, sizeof(error));
+	EXPECT_GT(0, vpmc_share(self->v, events, nr, &error));
+	EXPECT_EQ(1 + which, error.event) {
+		TH_LOG("%u events: %s", n, error.text);
+	}
+	EXPECT_EQ(events[1 + which].position, error.position);
+	EXPECT_STREQ(events[1 + which].text, error.what);
+	EXPECT_NE(NULL, strstr(error.text, "no counter left for it beside the 1 of that set"));
+	EXPECT_EQ(-1, events[1].element);
+	EXPECT_GT(0, vpmc_share(self->v, events, nr, NULL));
+	vpmc_free_events(events);
+}
+
+TEST_F(set, share_names_what_has_no_room)
+{
+	struct vpmc_info info;
+	unsigned int gp, fixed;
+
+	if (!all_counters())
+		SKIP(return, "needs all counters");
+	ASSERT_EQ(0, vpmc_get_info(&info));
+	gp = __builtin_popcountll(info.gp_mask);
+	fixed = __builtin_popcountll(info.fixed_mask);
+	ASSERT_LT(1, fixed);
+	ASSERT_EQ(1, share(self, "instructions"));
+	/* The programmable counters end before the events. */
+	no_room(_metadata, self, gp + 1, gp);
+	/* more events than counters, of which the set has one */
+	no_room(_metadata, self, gp + fixed, gp + fixed - 1);
+	no_room(_metadata, self, gp + fixed + 2, gp + fixed - 1);
+	/* more than any set can have */
+	no_room(_metadata, self, VPMC_MAX_COUNTERS + 1, VPMC_MAX_COUNTERS);
+	EXPECT_EQ(1, vpmc_page(self->v)->nr_counters);
 }
 
 static int share_by(struct vpmc *v, const char *name)
