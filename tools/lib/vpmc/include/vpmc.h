@@ -547,12 +547,19 @@ int vpmc_share(struct vpmc *v, struct vpmc_event *events, unsigned int nr,
  *
  * vpmc_close() does this, too. After this call the handle can share again, with other
  * events. Counters that others added stay. If other handles have shared the set, what
- * this one added stays as well, until these are closed or call this. vpmc_fd() and
- * vpmc_page() return the same as before. It makes system calls alone, so that a signal
- * handler that may call vpmc_share() may call it. Do not call it for a set that this
- * handle has programmed with VPMC_CONTROL_UNLINK_ON_CLOSE: it would end that set.
+ * this one added stays as well, until these are closed or call this. Do not call it for a
+ * set that this handle has programmed with VPMC_CONTROL_UNLINK_ON_CLOSE: it would end that
+ * set.
  *
- * Context: MT-Safe race:v, AS-Unsafe race:v heap.
+ * vpmc_fd() and vpmc_page() return the same as before. The descriptor has the flags that it
+ * had, such as FD_CLOEXEC and O_NONBLOCK, but it is that of another open file. So epoll(7)
+ * has forgotten it, and must be told again. Copies of the descriptor, by dup(2) or fork(2),
+ * are still of the old file: as long as there is one, what was added stays.
+ *
+ * The call neither allocates memory nor writes messages. A signal handler may use it for a
+ * handle that the interrupted code does not use.
+ *
+ * Context: MT-Safe race:v, AS-Safe race:v.
  *
  * Return: 0; or an error, and nothing has changed: -EBUSY: the handle has a ring
  * mapped; -ESRCH: the counters were detached, or in a child after fork(); -EACCES: the

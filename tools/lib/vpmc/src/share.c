@@ -249,23 +249,42 @@ static int is_attached(const struct vpmc *v)
 	return err;
 }
 
+/* Writes the path by which a descriptor is opened again. Signal handlers may call it. */
+static void write_path(char path[32], int fd)
+{
+	static const char prefix[] = "/proc/self/fd/";
+	char *end = path + sizeof(prefix) - 1;
+	int rest;
+
+	memcpy(path, prefix, sizeof(prefix) - 1);
+	for (rest = fd / 10; rest; rest /= 10)
+		end++;
+	end[1] = '\0';
+	for (; end >= path + sizeof(prefix) - 1; fd /= 10)
+		*end-- = '0' + fd % 10;
+}
+
 /* The kernel ends what was added when it closes the file, which the page holds, too. */
 static int open_anew(struct vpmc *v)
 {
-	int mode = fcntl(v->fd, F_GETFL), fd, err;
-	char path[40];
+	int status = fcntl(v->fd, F_GETFL), descriptor = fcntl(v->fd, F_GETFD), fd, err = 0;
+	char path[32];
 
-	if (mode < 0)
+	if (status < 0 || descriptor < 0)
 		return -errno;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", v->fd);
-	fd = open(path, (mode & O_ACCMODE) | O_CLOEXEC);
+	write_path(path, v->fd);
+	fd = open(path, (status & O_ACCMODE) | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
+	/* What the caller may have changed. */
+	if (fcntl(fd, F_SETFL, status) < 0)
+		err = -errno;
 	/* If they are attached now, the new file has the same ones. */
-	err = is_attached(v);
+	if (!err)
+		err = is_attached(v);
 	if (!err)
 		err = replace_page(v, fd);
-	if (!err && dup3(fd, v->fd, O_CLOEXEC) < 0)
+	if (!err && dup3(fd, v->fd, descriptor & FD_CLOEXEC ? O_CLOEXEC : 0) < 0)
 		err = -errno;
 	close(fd);
 	return err;

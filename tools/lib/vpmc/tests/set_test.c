@@ -10,6 +10,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 
 #include "lib_test.h"
@@ -564,6 +565,59 @@ TEST_F(set, unshare)
 	EXPECT_EQ(1, vpmc_page(self->v)->nr_counters);
 	vpmc_close(other);
 	vpmc_close(v);
+}
+
+/* The descriptor's flags are the caller's. What is open is another file. */
+TEST_F(set, unshare_keeps_flags)
+{
+	static const int status[] = { 0, O_NONBLOCK, O_APPEND, O_NONBLOCK | O_APPEND };
+	struct epoll_event event = { .events = EPOLLIN };
+	int epoll = epoll_create1(EPOLL_CLOEXEC), fd = vpmc_fd(self->v), i, copy;
+
+	ASSERT_EQ(1, share(self, "instructions"));
+	for (i = 0; i < 8; i++) {
+		ASSERT_EQ(0, fcntl(fd, F_SETFD, i & 1 ? FD_CLOEXEC : 0));
+		ASSERT_EQ(0, fcntl(fd, F_SETFL, status[i / 2]));
+		ASSERT_EQ(0, vpmc_unshare(self->v));
+		EXPECT_EQ(i & 1 ? FD_CLOEXEC : 0, fcntl(fd, F_GETFD));
+		EXPECT_EQ(status[i / 2], fcntl(fd, F_GETFL) & (O_NONBLOCK | O_APPEND));
+		EXPECT_EQ(O_RDWR, fcntl(fd, F_GETFL) & O_ACCMODE);
+	}
+	/* epoll(7) and copies of the descriptor have the old file */
+	ASSERT_EQ(0, epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event));
+	EXPECT_EQ(-1, epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event));
+	ASSERT_EQ(0, vpmc_unshare(self->v));
+	EXPECT_EQ(0, epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event));
+	ASSERT_EQ(2, share(self, "instructions,branches"));
+	copy = dup(fd);
+	ASSERT_EQ(0, vpmc_unshare(self->v));
+	EXPECT_EQ(2, vpmc_page(self->v)->nr_counters);
+	close(copy);
+	EXPECT_EQ(1, vpmc_page(self->v)->nr_counters);
+	close(epoll);
+}
+
+/* The file is opened again by the descriptor's number, of any number of digits. */
+TEST_F(set, unshare_by_number)
+{
+	static const int numbers[] = { 9, 10, 99, 100, 1000 };
+	int i, before;
+	struct vpmc *v;
+
+	ASSERT_EQ(1, share(self, "instructions"));
+	for (i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		/* The handle gets the lowest number that is free. */
+		while ((before = dup(0)) >= 0 && before < numbers[i])
+			;
+		ASSERT_EQ(numbers[i], before);
+		close(before);
+		ASSERT_EQ(0, vpmc_open(&v, 0, &error));
+		ASSERT_EQ(numbers[i], vpmc_fd(v));
+		ASSERT_EQ(1, share_by(v, "branches"));
+		EXPECT_EQ(0, vpmc_unshare(v));
+		EXPECT_EQ(1, vpmc_page(v)->nr_counters);
+		vpmc_close(v);
+	}
 }
 
 TEST_F(set, unshare_refused)
