@@ -14,8 +14,9 @@
  * to struct vpmc_error may be NULL.
  *
  * Several threads may use a handle at once. But during vpmc_program(),
- * vpmc_program_raw(), vpmc_share(), vpmc_unshare(), vpmc_map_ring() and vpmc_close() no
- * other call may use the same handle. Two handles on one thread's counters do not disturb each other.
+ * vpmc_program_raw(), vpmc_share(), vpmc_join(), vpmc_unshare(), vpmc_map_ring() and
+ * vpmc_close() no other call may use the same handle. Two handles on one thread's counters
+ * do not disturb each other.
  * The Context line of each call has the terms of ATTRIBUTES in vpmc(7).
  *
  * After fork() the child has no counters. A handle on a thread of the parent's
@@ -540,6 +541,26 @@ int vpmc_program(struct vpmc *v, struct vpmc_event *events, unsigned int nr,
  */
 int vpmc_share(struct vpmc *v, struct vpmc_event *events, unsigned int nr,
 	       struct vpmc_error *error);
+
+/**
+ * vpmc_join() - Count events with the set that is there, or not at all
+ * @v:		The handle.
+ * @events:	As for vpmc_share().
+ * @nr:		Number of @events.
+ * @error:	Receives what was refused, and why; may be NULL.
+ *
+ * This is the part of vpmc_share() that adds. It neither programs a set, nor starts or stops
+ * the one that is there, whatever others do at the same time. To know which set it has
+ * joined, compare set_number of vpmc_read_sums() before and after: if they are equal, it is
+ * that one.
+ *
+ * Context: MT-Safe race:v, AS-Unsafe race:v heap.
+ *
+ * Return: The number of counters in the set; or -ENODATA: the thread has no set, or it was
+ * revoked; or -EBUSY: somebody has programmed another set meanwhile; or as vpmc_share().
+ */
+int vpmc_join(struct vpmc *v, struct vpmc_event *events, unsigned int nr,
+	      struct vpmc_error *error);
 
 /**
  * vpmc_unshare() - Give back what was added to a set that is there

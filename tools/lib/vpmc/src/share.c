@@ -14,6 +14,7 @@
 #include "internal.h"
 
 #define WHAT	"counting"
+#define LOOKS	8	/* how often vpmc_share() looks for a set */
 
 /* Does element @i of the set count the event, in a counter that will do? */
 static bool counts(const struct vpmc_control *control, unsigned int i,
@@ -149,71 +150,99 @@ static int is_programmed(const struct vpmc *v, unsigned int *state)
 	       sums.state == VPMC_STATE_OVERFLOWED;
 }
 
+/* What others have added stays as long as the handle is open. -ENODATA: there is no set. */
+static int keep_added(struct vpmc *v, struct vpmc_error *error)
+{
+	unsigned int state;
+	int err = vpmc_add_events(v, NULL, 0, error);
+
+	/* An inherited set without counters cannot get any. It may have all that is asked for. */
+	if (err == -EEXIST)
+		return 0;
+	if (err != -EBADF)
+		return err;
+	/* A handle that only reads cannot keep anything, and needs nothing added. */
+	err = is_programmed(v, &state);
+	return err > 0 ? 0 : err ?: -ENODATA;
+}
+
 /*
  * Counts with the set that is there. Its own counters are left as they are. What it
- * lacks is added, and what others have added stays as long as the handle is open.
+ * lacks is added.
  */
-static int count_with(struct vpmc *v, unsigned int state, struct vpmc_event *events,
-		      unsigned int nr, struct vpmc_error *error)
+EXPORT int vpmc_join(struct vpmc *v, struct vpmc_event *events, unsigned int nr,
+		     struct vpmc_error *error)
 {
 	struct vpmc_control control;
 	int err;
 
-	/* A handle that only reads cannot keep anything, and needs nothing added. */
-	err = vpmc_add_events(v, NULL, 0, error);
-	if (err < 0 && err != -EBADF && err != -EEXIST)
-		return err;
+	if (!events)
+		nr = 0;
+	vpmc_forget_places(events, nr);
+	err = keep_added(v, error);
 	vpmc_error_none(error);
-	err = vpmc_get_control(v, &control);
-	if (err)
+	if (err == -ENODATA)
+		return vpmc_error_set(error, err, VPMC_WHY_SYSTEM, WHAT,
+				      "the thread has no set of counters, or it was revoked", "");
+	if (!err)
+		err = vpmc_get_control(v, &control);
+	if (err < 0)
 		return vpmc_error_system(error, err, WHAT);
-	if (find(&control, events, nr)) {
-		err = add_missing(v, control.nr_counters, events, nr, error);
-		if (!err)
-			err = vpmc_get_control(v, &control);
-		if (!err && find(&control, events, nr))
-			err = vpmc_error_set(error, -EBUSY, VPMC_WHY_SYSTEM, WHAT,
-					     "somebody has programmed another set meanwhile",
-					     "try again");
-		if (err) {
-			vpmc_forget_places(events, nr);
-			return err;
-		}
+	if (!find(&control, events, nr))
+		return control.nr_counters;
+	err = add_missing(v, control.nr_counters, events, nr, error);
+	if (!err) {
+		err = vpmc_get_control(v, &control);
+		if (err)
+			vpmc_error_system(error, err, WHAT);
 	}
-	err = state == VPMC_STATE_RUNNING ? 0 : vpmc_start(v);
+	if (!err && find(&control, events, nr))
+		err = vpmc_error_set(error, -EBUSY, VPMC_WHY_SYSTEM, WHAT,
+				     "somebody has programmed another set meanwhile",
+				     "try again");
 	if (err)
-		return vpmc_error_system(error, err, WHAT);
-	return control.nr_counters;
+		vpmc_forget_places(events, nr);
+	return err ?: (int)control.nr_counters;
+}
+
+/* Starts the set that the handle has joined. */
+static int start(struct vpmc *v, unsigned int state, int nr, struct vpmc_error *error)
+{
+	int err = state == VPMC_STATE_RUNNING ? 0 : vpmc_start(v);
+
+	return err ? vpmc_error_system(error, err, WHAT) : nr;
 }
 
 /*
  * Looks for a set first. CONTROL would check the caller's rights and ask perf for
- * counters before it says that there is one.
+ * counters before it says that there is one. If somebody programs one or ends it
+ * between the look and the deed, looks again.
  */
 EXPORT int vpmc_share(struct vpmc *v, struct vpmc_event *events, unsigned int nr,
 		      struct vpmc_error *error)
 {
-	unsigned int state;
-	int err;
+	unsigned int state, looks;
+	int err = 0, there;
 
-	vpmc_error_none(error);
 	if (!events)
 		nr = 0;
-	vpmc_forget_places(events, nr);
-	err = is_programmed(v, &state);
-	if (!err) {
-		err = vpmc_program(v, events, nr, VPMC_CONTROL_NEW, error);
-		if (err != -EEXIST)
-			return err;
-		/* Another thread has programmed one meanwhile. */
+	for (looks = 0; looks < LOOKS; looks++) {
 		vpmc_error_none(error);
-		err = is_programmed(v, &state);
-		if (!err)
-			err = -EBUSY;
+		vpmc_forget_places(events, nr);
+		there = is_programmed(v, &state);
+		if (there < 0)
+			return vpmc_error_system(error, there, WHAT);
+		if (there)
+			err = vpmc_join(v, events, nr, error);
+		else
+			err = vpmc_program(v, events, nr, VPMC_CONTROL_NEW, error);
+		if (there && err >= 0)
+			return start(v, state, err, error);
+		if (err != (there ? -ENODATA : -EEXIST))
+			return err;
 	}
-	if (err < 0)
-		return vpmc_error_system(error, err, WHAT);
-	return count_with(v, state, events, nr, error);
+	return vpmc_error_set(error, -EBUSY, VPMC_WHY_SYSTEM, WHAT,
+			      "somebody programs and ends sets all the time", "try again");
 }
 
 /* Puts a page that @fd maps in the place of the handle's, which readers may have. */

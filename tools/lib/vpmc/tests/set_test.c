@@ -507,6 +507,54 @@ TEST_F(set, share_names_what_has_no_room)
 	EXPECT_EQ(1, vpmc_page(self->v)->nr_counters);
 }
 
+/* It adds to a set that is there, and leaves this as it is in every state. */
+TEST_F(set, join)
+{
+	struct vpmc_event *events;
+	struct vpmc_read sums;
+	struct vpmc *v, *reader;
+	unsigned int nr;
+
+	ASSERT_EQ(0, vpmc_parse_events("branches,instructions", &events, &nr, &error));
+	ASSERT_EQ(0, vpmc_open(&v, 0, &error));
+	ASSERT_EQ(0, vpmc_open(&reader, VPMC_OPEN_READ, &error));
+	EXPECT_EQ(-ENODATA, vpmc_join(v, events, nr, &error));
+	EXPECT_NE(NULL, strstr(error.text, "no set of counters"));
+	EXPECT_EQ(-ENODATA, vpmc_join(v, NULL, 0, NULL));
+	EXPECT_EQ(-ENODATA, vpmc_join(reader, NULL, 0, NULL));
+	EXPECT_EQ(VPMC_STATE_EMPTY, vpmc_page(v)->state);
+
+	ASSERT_EQ(1, program(self, "instructions", VPMC_CONTROL_STOPPED));
+	EXPECT_EQ(1, vpmc_join(reader, NULL, 0, &error));
+	EXPECT_EQ(2, vpmc_join(v, events, nr, &error));
+	EXPECT_EQ(1, events[0].element);
+	EXPECT_EQ(0, events[1].element);
+	EXPECT_EQ(2, vpmc_join(v, events, nr, &error));
+	EXPECT_EQ(VPMC_STATE_STOPPED, vpmc_page(v)->state);
+	EXPECT_EQ(2, vpmc_join(reader, events, nr, &error));
+	ASSERT_EQ(0, vpmc_unshare(v));
+	EXPECT_EQ(-EBADF, vpmc_join(reader, events, nr, &error));
+	EXPECT_EQ(-1, events[1].element);
+	ASSERT_EQ(0, vpmc_start(self->v));
+	EXPECT_EQ(2, vpmc_join(v, events, nr, &error));
+	work(TURNS);
+	ASSERT_EQ(0, vpmc_read_sums(v, 0, &sums));
+	EXPECT_EQ(1, sums.set_number);
+	EXPECT_EQ(1, sums.sum[1] / TURNS);
+
+	/* The administrator takes the counters and gives them back. */
+	ASSERT_EQ(0, write_file("/proc/sys/kernel/vpmc_revoke", "1"));
+	EXPECT_EQ(0, write_file("/proc/sys/kernel/vpmc_revoke", "0"));
+	EXPECT_EQ(-ENODATA, vpmc_join(v, events, nr, &error));
+	EXPECT_EQ(-1, events[0].element);
+	ASSERT_EQ(0, vpmc_read_sums(v, 0, &sums));
+	EXPECT_EQ(VPMC_STATE_REVOKED, sums.state);
+	EXPECT_EQ(1, sums.set_number);
+	vpmc_free_events(events);
+	vpmc_close(reader);
+	vpmc_close(v);
+}
+
 static int share_by(struct vpmc *v, const char *name)
 {
 	struct vpmc_event *events;
