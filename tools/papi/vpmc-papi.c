@@ -45,6 +45,14 @@ static int vpmc_init_control_state(hwd_control_state_t *ctl)
 	return PAPI_OK;
 }
 
+/* The event set needs no counters any more, or only those of another thread. */
+static void release(struct context *context, struct control *control)
+{
+	vpmc_set_release_other(control);
+	if (context->holder == control && !context->running)
+		vpmc_set_release(context);
+}
+
 static int vpmc_update_control_state(hwd_control_state_t *ctl,
 				     NativeInfo_t *native, int count,
 				     hwd_context_t *ctx)
@@ -55,8 +63,8 @@ static int vpmc_update_control_state(hwd_control_state_t *ctl,
 
 	if (count > VPMC_MAX_COUNTERS)
 		return PAPI_ECNFLCT;
-	if (!count && context->programmed == control && !context->running)
-		vpmc_set_release(context);
+	if (!count)
+		release(context, control);
 	vpmc_set_forget(context, control);
 	for (int i = 0; i < count; i++) {
 		int err = vpmc_event_select(native[i].ni_event,
@@ -94,18 +102,12 @@ static int vpmc_set_domain(hwd_control_state_t *ctl, int domain)
 static int attach(struct context *context, struct control *control,
 		  unsigned long tid)
 {
-	struct vpmc_error error;
-	struct vpmc *v;
-	int err = vpmc_open_thread(&v, tid, 0, &error);
+	int err = vpmc_set_attach(control, tid);
 
-	if (err) {
-		PAPIERROR("vpmc: %s", error.text);
-		return err == -EACCES || err == -EPERM ? PAPI_EPERM : PAPI_ESYS;
-	}
+	if (err)
+		return err;
 	/* The calling thread does not need what was added for this event set. */
-	if (context->programmed == control && !context->running)
-		vpmc_set_release(context);
-	vpmc_set_attach(control, v);
+	release(context, control);
 	err = vpmc_set_judge(context, control);
 	if (err)
 		vpmc_set_detach(control);

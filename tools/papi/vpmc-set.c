@@ -22,114 +22,13 @@
 #define SELECT_USR	(1U << 16)
 #define SELECT_OS	(1U << 17)
 
-static int refuse(int error, const char *text)
-{
-	PAPIERROR("vpmc: %s", text);
-	return error;
-}
-
-static int error_of(int err, unsigned int reason)
-{
-	switch (reason) {
-	case VPMC_REASON_INDEX_TAKEN:
-	case VPMC_REASON_NO_COUNTER:
-	case VPMC_REASON_TOO_MANY:
-	case VPMC_REASON_PMU_BUSY:
-	case VPMC_REASON_PMU_PERF:
-	case VPMC_REASON_PMU_WATCHDOG:
-	case VPMC_REASON_PMU_TRACE:
-	case VPMC_REASON_PMU_GLOBAL:
-	case VPMC_REASON_LEFT_TO_PERF:
-	case VPMC_REASON_REVOKED:
-		return PAPI_ECNFLCT;
-	case VPMC_REASON_KERNEL_MODE:
-	case VPMC_REASON_PARANOID:
-	case VPMC_REASON_SECURITY:
-		return PAPI_EPERM;
-	case VPMC_REASON_UNAVAILABLE:
-	case VPMC_REASON_EXTRA_MSR:
-	case VPMC_REASON_RESERVED_BIT:
-	case VPMC_REASON_NO_PMU:
-		return PAPI_ENOSUPP;
-	}
-	switch (err) {
-	case -EACCES:
-	case -EPERM:
-		return PAPI_EPERM;
-	case -ENOMEM:
-		return PAPI_ENOMEM;
-	case -EINVAL:
-		return PAPI_EINVAL;
-	case -EEXIST:
-	case -EBUSY:
-		return PAPI_ECNFLCT;
-	}
-	return PAPI_ESYS;
-}
-
-static bool is_detached(unsigned int state)
-{
-	return state == VPMC_STATE_UNLINKED || state == VPMC_STATE_EXITED;
-}
+#define LOOKS		8	/* how often it looks, if others program sets meanwhile */
+#define AGAIN		1	/* is no error of PAPI: look again */
 
 static bool is_programmed(unsigned int state)
 {
 	return state == VPMC_STATE_STOPPED || state == VPMC_STATE_RUNNING ||
 	       state == VPMC_STATE_OVERFLOWED;
-}
-
-/*
- * Gets the thread's own handle. Opens a new one in the child of a fork(), and after
- * somebody has detached the counters.
- */
-static int own_place(struct context *context, struct place **place)
-{
-	struct place *own = &context->own;
-	struct vpmc_error error;
-	int err;
-
-	*place = own;
-	if (own->v && (vpmc_fd(own->v) < 0 || is_detached(own->page->state))) {
-		vpmc_close(own->v);
-		memset(context, 0, sizeof(*context));
-	}
-	if (own->v)
-		return PAPI_OK;
-	err = vpmc_open(&own->v, 0, &error);
-	if (err)
-		return refuse(err == -EACCES ? PAPI_EPERM : PAPI_ESYS, error.text);
-	own->page = vpmc_page(own->v);
-	if (own->page)
-		return PAPI_OK;
-	/* Another process detached the counters before the page was mapped. */
-	vpmc_close(own->v);
-	own->v = NULL;
-	return refuse(PAPI_ESYS, "somebody else detaches this thread's counters");
-}
-
-static int get_place(struct context *context, struct control *control,
-		     struct place **place)
-{
-	*place = &control->other;
-	return control->other.v ? PAPI_OK : own_place(context, place);
-}
-
-/* Is the thread's set, which has that number and size, only of this handle? */
-static bool is_own(const struct place *place, uint64_t number, unsigned int nr)
-{
-	return number == place->number && nr == place->nr;
-}
-
-/* Makes no system call for a thread of this process. */
-static bool is_alone(const struct place *place)
-{
-	const struct vpmc_page *page = place->page;
-	struct vpmc_read sums;
-
-	if (page)
-		return is_own(place, page->set_number, page->nr_counters);
-	return !vpmc_read_sums(place->v, 0, &sums) &&
-	       is_own(place, sums.set_number, sums.nr_counters);
 }
 
 static uint64_t modes_of(const struct control *control)
@@ -159,35 +58,48 @@ static void make_set(const struct control *control, struct vpmc_control *set)
 		set->flags = VPMC_CONTROL_CLOSE_ON_EXEC;
 }
 
-/* Programs a set of its own, in place of the one that this handle has programmed. */
+/*
+ * Programs a set of its own, in place of the one that this handle has programmed, or if
+ * there is none. @before: what was there.
+ */
 static int program_own(struct place *place, struct control *control,
-		       unsigned int flags)
+		       const struct vpmc_read *before, unsigned int flags)
 {
+	bool there = is_programmed(before->state);
 	struct vpmc_error error;
 	struct vpmc_control set;
 	struct vpmc_read sums;
 	int err;
 
 	make_set(control, &set);
-	set.flags |= flags;
+	set.flags |= there ? flags : flags | VPMC_CONTROL_NEW;
 	err = vpmc_program_raw(place->v, &set, &error);
+	if (err == -EEXIST && !there)
+		return AGAIN;
 	if (err < 0)
-		return refuse(error_of(err, set.reason), error.text);
+		return vpmc_set_refuse(vpmc_set_error(err, set.reason), error.text);
 	err = vpmc_read_sums(place->v, 0, &sums);
 	if (err)
-		return error_of(err, 0);
+		return vpmc_set_error(err, 0);
 	place->number = sums.set_number;
 	place->nr = control->nr;
 	control->number = sums.set_number;
 	control->shared = false;
 	for (unsigned int i = 0; i < control->nr; i++)
 		control->element[i] = i;
-	return PAPI_OK;
+	if (sums.set_number == before->set_number + 1)
+		return PAPI_OK;
+	/* It may be another's. */
+	place->number = 0;
+	return AGAIN;
 }
 
-/* What a set of others cannot give, or NULL */
+/*
+ * What a set that others use cannot give, or NULL. @mine: this handle has programmed it, and
+ * others have added to it.
+ */
 static const char *needs_own(const struct control *control,
-			     const struct vpmc_read *sums)
+			     const struct vpmc_read *sums, bool mine)
 {
 	if (control->overflows)
 		return "somebody else counts this thread, and an overflow needs a set of its own; use PAPI_OVERFLOW_FORCE_SW, or do not count the program from outside";
@@ -195,50 +107,46 @@ static const char *needs_own(const struct control *control,
 		return "somebody else counts this thread, and PAPI_INHERIT needs a set of its own; do not count the program from outside";
 	if (sums->state == VPMC_STATE_REVOKED)
 		return "somebody else has counted this thread until the administrator took the counters, and must end that first";
-	if (sums->state != VPMC_STATE_RUNNING)
+	if (sums->state != VPMC_STATE_RUNNING && !mine)
 		return "somebody else has programmed this thread's counters, and they are stopped; start them, as by vpmc ctl start";
 	return NULL;
 }
 
 /*
- * Gives back what was added for the event set before. If the kernel refuses that, less
- * may fit. A set that a handle on another thread has programmed would end.
+ * Counts with the set that others have programmed, and adds what it lacks. @before: what
+ * that set was. If it is another one now, or gone, the caller looks again.
  */
-static void unshare(const struct control *control, struct place *place)
-{
-	if (!place->shares || (place == &control->other && place->number))
-		return;
-	if (!vpmc_unshare(place->v))
-		place->shares = false;
-}
-
-/* Counts with the set that others have programmed, and adds what it lacks. */
 static int share(struct place *place, struct control *control,
-		 const struct vpmc_read *before)
+		 const struct vpmc_read *before, unsigned int flags)
 {
 	struct vpmc_event events[VPMC_MAX_COUNTERS] = { 0 };
-	const char *why = needs_own(control, before);
+	bool mine = before->set_number == place->number;
+	const char *why = needs_own(control, before, mine);
 	struct vpmc_error error;
 	struct vpmc_read sums;
 	unsigned int i;
 	int err;
 
 	if (why)
-		return refuse(PAPI_ECNFLCT, why);
+		return vpmc_set_refuse(PAPI_ECNFLCT, why);
 	for (i = 0; i < control->nr; i++) {
 		events[i].text = control->event[i].name;
 		events[i].select = control->event[i].select | modes_of(control);
 		events[i].index = VPMC_ANY;
 	}
 	place->shares = true;
-	err = vpmc_share(place->v, events, control->nr, &error);
-	if (err < 0) {
-		unshare(control, place);
-		return refuse(error_of(err, error.reason), error.text);
-	}
+	err = vpmc_join(place->adder, events, control->nr, &error);
+	if (err == -ENODATA || (err == -EBUSY && error.reason == VPMC_WHY_SYSTEM))
+		return AGAIN;
+	if (err < 0)
+		return vpmc_set_refuse(vpmc_set_error(err, error.reason), error.text);
 	err = vpmc_read_sums(place->v, 0, &sums);
 	if (err)
-		return error_of(err, 0);
+		return vpmc_set_error(err, 0);
+	if (sums.set_number != before->set_number || sums.state != before->state)
+		return AGAIN;
+	if (mine && !(flags & VPMC_CONTROL_STOPPED) && vpmc_start(place->v))
+		return AGAIN;
 	for (i = 0; i < control->nr; i++)
 		control->element[i] = events[i].element;
 	control->number = sums.set_number;
@@ -246,33 +154,56 @@ static int share(struct place *place, struct control *control,
 	return PAPI_OK;
 }
 
-static int program(struct context *context, struct control *control,
-		   unsigned int flags)
+/* Nothing is known of the set's counts yet, and nothing is lost. */
+static void forget_reads(struct control *control)
+{
+	memset(&control->last, 0, sizeof(control->last));
+	control->lost = false;
+}
+
+/* Looks at what the thread has, and programs or shares it. */
+static int program_once(struct context *context, struct control *control,
+			unsigned int flags)
 {
 	struct vpmc_read sums;
 	struct place *place;
-	int err = get_place(context, control, &place);
-	bool there;
+	int err = vpmc_set_place(context, control, &place);
 
 	if (err)
 		return err;
 	/* No event set may start with what is given back, even if this one is refused. */
 	if (place->shares && !control->other.v)
 		context->programmed = NULL;
-	unshare(control, place);
-	err = vpmc_read_sums(place->v, 0, &sums);
+	vpmc_set_unshare(place);
+	err = vpmc_set_look(context, control, &place, &sums);
 	if (err)
-		return error_of(err, 0);
-	there = is_programmed(sums.state);
+		return err;
 	/* Others want to read what they counted until the administrator took the counters. */
-	if ((there || sums.state == VPMC_STATE_REVOKED) &&
-	    !is_own(place, sums.set_number, sums.nr_counters))
-		err = share(place, control, &sums);
+	if ((is_programmed(sums.state) || sums.state == VPMC_STATE_REVOKED) &&
+	    !vpmc_set_is_own(place, sums.set_number, sums.nr_counters))
+		err = share(place, control, &sums, flags);
 	else
-		err = program_own(place, control, there ? flags : flags | VPMC_CONTROL_NEW);
+		err = program_own(place, control, &sums, flags);
+	if (err)
+		vpmc_set_unshare(place);
+	if (!control->other.v && (!err || place->shares))
+		context->holder = control;
+	return err;
+}
+
+static int program(struct context *context, struct control *control,
+		   unsigned int flags)
+{
+	int err = AGAIN;
+
+	for (unsigned int looks = 0; err == AGAIN && looks < LOOKS; looks++)
+		err = program_once(context, control, flags);
+	if (err == AGAIN)
+		return vpmc_set_refuse(PAPI_ECNFLCT, "others program or stop this thread's counters all the time; try again");
 	if (err)
 		return err;
 	memset(control->base, 0, sizeof(control->base));
+	forget_reads(control);
 	if (!control->other.v) {
 		context->programmed = control;
 		control->context = context;
@@ -294,47 +225,103 @@ void vpmc_set_forget(struct context *context, const struct control *control)
 }
 
 /* Others may have replaced, stopped or detached what the event set counts with. */
-static int check_set(const struct control *control, uint64_t number,
-		     unsigned int state)
+static const char *is_gone(const struct control *control, const struct view *now)
 {
-	if (number != control->number)
-		return refuse(PAPI_ECLOST, "somebody else has programmed this thread's counters meanwhile");
-	if (state == VPMC_STATE_REVOKED)
-		return refuse(PAPI_ECLOST, "the administrator has taken the counters");
-	if (state == VPMC_STATE_UNLINKED)
-		return refuse(PAPI_ECLOST, "the counters were detached from the thread");
-	if (control->shared && state == VPMC_STATE_STOPPED)
-		return refuse(PAPI_ECLOST, "somebody else has stopped this thread's counters");
-	return PAPI_OK;
+	if (now->number != control->number)
+		return "somebody else has programmed this thread's counters meanwhile";
+	if (now->state == VPMC_STATE_REVOKED)
+		return "the administrator has taken the counters";
+	if (now->state == VPMC_STATE_UNLINKED)
+		return "the counters were detached from the thread";
+	if (control->shared && now->state == VPMC_STATE_STOPPED)
+		return "somebody else has stopped this thread's counters";
+	return NULL;
+}
+
+/*
+ * Has somebody cleared counts, or stopped them for a while, since the last read? The
+ * kernel does not tell, but then something goes back. A thread that was on its CPU all
+ * the time has counted all the time, unless a period has stopped it.
+ */
+static bool went_back(const struct control *control, const struct view *now)
+{
+	const struct view *last = &control->last;
+
+	if (now->ticks < last->ticks || now->switches < last->switches)
+		return true;
+	if (last->state == VPMC_STATE_RUNNING && now->switches == last->switches &&
+	    now->overflows == last->overflows && now->tsc_base != last->tsc_base)
+		return true;
+	for (unsigned int i = 0; i < control->nr; i++)
+		if (now->sum[control->element[i]] < last->sum[control->element[i]])
+			return true;
+	return false;
+}
+
+/* Reads the calling thread's page, all of it at one moment. */
+static int view_page(const struct place *place, struct view *now)
+{
+	const struct vpmc_page *page = place->page;
+	uint64_t generation;
+	int n;
+
+	do {
+		generation = *(const volatile __u64 *)&page->generation;
+		vpmc_barrier();
+		now->number = page->set_number;
+		now->state = page->state;
+		now->switches = page->switches;
+		now->overflows = page->overflows;
+		now->tsc_base = page->tsc_base;
+		n = vpmc_read(place->v, now->sum, VPMC_MAX_COUNTERS,
+			      page->caps & VPMC_CAP_TSC ? &now->ticks : NULL);
+		vpmc_barrier();
+	} while (n >= 0 && *(const volatile __u64 *)&page->generation != generation);
+	return n;
+}
+
+static int view_call(const struct place *place, unsigned int flags, struct view *now)
+{
+	struct vpmc_read sums;
+	int err = vpmc_read_sums(place->v, flags, &sums);
+
+	if (err)
+		return err;
+	now->number = sums.set_number;
+	now->state = sums.state;
+	now->switches = sums.switches;
+	now->ticks = sums.ticks;
+	memcpy(now->sum, sums.sum, sizeof(now->sum));
+	return 0;
 }
 
 /* Reads the sums of the event set's counters, in its order. */
-static int read_sums(const struct place *place, const struct control *control,
-		     uint64_t *now)
+static int read_sums(const struct place *place, struct control *control, uint64_t *now)
 {
-	const struct vpmc_page *page = place->page;
-	uint64_t count[VPMC_MAX_COUNTERS], number;
-	struct vpmc_read sums;
-	unsigned int state;
+	struct view view = { .ticks = 0 };
+	const char *why;
 	int err;
 
-	if (page && !control->inherit) {
-		err = vpmc_read(place->v, count, VPMC_MAX_COUNTERS, NULL);
-		number = page->set_number;
-		state = page->state;
-	} else {
-		err = vpmc_read_sums(place->v, control->inherit ?
-				     VPMC_READ_LIVING | VPMC_READ_FINISHED : 0, &sums);
-		number = sums.set_number;
-		state = sums.state;
-		memcpy(count, sums.sum, sizeof(count));
-	}
+	if (control->inherit)
+		err = view_call(place, VPMC_READ_LIVING | VPMC_READ_FINISHED, &view);
+	else if (place == &control->other)
+		err = view_call(place, 0, &view);
+	else
+		err = view_page(place, &view);
 	if (err < 0)
-		return error_of(err, 0);
-	err = check_set(control, number, state);
+		return vpmc_set_error(err, 0);
 	for (unsigned int i = 0; i < control->nr; i++)
-		now[i] = count[control->element[i]];
-	return err;
+		now[i] = view.sum[control->element[i]];
+	if (control->lost)
+		return PAPI_ECLOST;
+	why = is_gone(control, &view);
+	if (!why && !control->inherit && went_back(control, &view))
+		why = "somebody else has cleared or stopped this thread's counters meanwhile";
+	control->last = view;
+	if (!why)
+		return PAPI_OK;
+	control->lost = true;
+	return vpmc_set_refuse(PAPI_ECLOST, why);
 }
 
 /*
@@ -344,12 +331,13 @@ static int read_sums(const struct place *place, const struct control *control,
 static bool start_again(const struct place *place, struct control *control)
 {
 	const struct vpmc_page *page = place->page;
-	bool alone = is_alone(place);
+	bool alone = vpmc_set_is_alone(place);
 
 	if (page->set_number != control->number ||
 	    (page->state != VPMC_STATE_RUNNING &&
 	     (!alone || page->state != VPMC_STATE_STOPPED)))
 		return false;
+	forget_reads(control);
 	return read_sums(place, control, control->base) == PAPI_OK &&
 	       (!alone || !vpmc_start(place->v));
 }
@@ -359,7 +347,7 @@ int vpmc_set_start(hwd_context_t *ctx, hwd_control_state_t *ctl)
 	struct context *context = (struct context *)ctx;
 	struct control *control = (struct control *)ctl;
 	struct place *place;
-	int err = get_place(context, control, &place);
+	int err = vpmc_set_place(context, control, &place);
 
 	if (err)
 		return err;
@@ -392,7 +380,7 @@ int vpmc_set_stop(hwd_context_t *ctx, hwd_control_state_t *ctl)
 	if (!control->other.v)
 		context->running = NULL;
 	/* PAPI has just read the counts. Others go on. */
-	if (counted && !control->shared && is_alone(place))
+	if (counted && !control->shared && vpmc_set_is_alone(place))
 		err = vpmc_stop(place->v);
 	/* A target that has ended is stopped already. */
 	return err && err != -ESRCH ? PAPI_ESYS : PAPI_OK;
@@ -416,11 +404,8 @@ read_slowly(const struct context *context, struct control *control)
 	err = read_sums(place, control, now);
 	if (err)
 		return err;
-	for (unsigned int i = 0; i < control->nr; i++) {
+	for (unsigned int i = 0; i < control->nr; i++)
 		control->count[i] = now[i] - control->base[i];
-		if (control->shared && control->count[i] < 0)
-			return refuse(PAPI_ECLOST, "somebody else has cleared this thread's counters");
-	}
 	return PAPI_OK;
 }
 
@@ -448,6 +433,10 @@ int vpmc_set_read(hwd_context_t *ctx, hwd_control_state_t *ctl, long long **valu
 	return PAPI_OK;
 }
 
+/*
+ * PAPI_stop() reads first, and so cannot stop an event set that has lost its counters.
+ * Such a one counts anew after PAPI_reset(), with what is there then.
+ */
 int vpmc_set_write(hwd_context_t *ctx, hwd_control_state_t *ctl, long long *values)
 {
 	struct context *context = (struct context *)ctx;
@@ -456,37 +445,16 @@ int vpmc_set_write(hwd_context_t *ctx, hwd_control_state_t *ctl, long long *valu
 	uint64_t now[VPMC_MAX_COUNTERS] = { 0 };
 	int err = PAPI_OK;
 
-	if (counts(context, control))
+	if (counts(context, control)) {
+		forget_reads(control);
 		err = read_sums(place, control, now);
+		if (err == PAPI_ECLOST)
+			err = program(context, control, 0) ?:
+			      read_sums(place, control, now);
+	}
 	if (err)
 		return err;
 	for (unsigned int i = 0; i < control->nr; i++)
 		control->base[i] = now[i] - values[i];
 	return PAPI_OK;
-}
-
-void vpmc_set_release(struct context *context)
-{
-	if (!context->own.v)
-		return;
-	/* The set is as this handle has programmed it once its additions are gone. */
-	if (context->own.shares)
-		vpmc_unshare(context->own.v);
-	if (context->own.number && is_alone(&context->own))
-		vpmc_unlink(context->own.v);
-	vpmc_close(context->own.v);
-	memset(context, 0, sizeof(*context));
-}
-
-void vpmc_set_attach(struct control *control, struct vpmc *v)
-{
-	vpmc_set_detach(control);
-	control->other.v = v;
-	control->other.page = vpmc_page(v);
-}
-
-void vpmc_set_detach(struct control *control)
-{
-	vpmc_close(control->other.v);
-	memset(&control->other, 0, sizeof(control->other));
 }

@@ -18,18 +18,17 @@
 
 #include "share.h"
 
-#define BRANCHES	"BR_INST_RETIRED:ALL_BRANCHES"
 #define IN_TURN		12	/* event sets, more than there are counters */
 
 static int component;
 
 /* Executes two instructions for each round, one of them a branch. */
-static void loop(long n)
+void loop(long n)
 {
 	__asm__ __volatile__("1: dec %0\n\tjnz 1b" : "+r" (n) : : "cc");
 }
 
-static const char *word(int err)
+const char *word(int err)
 {
 	switch (err) {
 	case PAPI_OK:
@@ -42,7 +41,7 @@ static const char *word(int err)
 	return PAPI_strerror(err);
 }
 
-static const char *name_of(const char *event)
+const char *name_of(const char *event)
 {
 	static _Thread_local char name[PAPI_MAX_STR_LEN];
 
@@ -50,7 +49,7 @@ static const char *name_of(const char *event)
 	return name;
 }
 
-static void init(void)
+void init(void)
 {
 	if (PAPI_library_init(PAPI_VER_CURRENT) != PAPI_VER_CURRENT) {
 		puts("PAPI_library_init() failed: FAILED");
@@ -61,7 +60,7 @@ static void init(void)
 		component = 0;
 }
 
-static void add(int set, const char *event)
+void add(int set, const char *event)
 {
 	int err = PAPI_add_named_event(set, name_of(event));
 
@@ -69,7 +68,7 @@ static void add(int set, const char *event)
 		printf("adding %s: %s\n", event, word(err));
 }
 
-static int new_set(void)
+int new_set(void)
 {
 	int set = PAPI_NULL;
 
@@ -78,14 +77,14 @@ static int new_set(void)
 	return set;
 }
 
-static void end_set(int set)
+void end_set(int set)
 {
 	PAPI_cleanup_eventset(set);
 	PAPI_destroy_eventset(&set);
 }
 
 /* Prints what the loop counts, without what two reads take. */
-static void count(const char *what, int set, int nr)
+void count(const char *what, int set, int nr)
 {
 	long long first[2] = { 0 }, second[2] = { 0 }, third[2] = { 0 };
 	int err = PAPI_start(set);
@@ -107,7 +106,7 @@ static void count(const char *what, int set, int nr)
 	fflush(stdout);
 }
 
-static int two_events(void)
+int two_events(void)
 {
 	int set = new_set();
 
@@ -211,7 +210,7 @@ static void case_attach(void)
 	end_set(set);
 }
 
-static void on_overflow(int set, void *at, long long which, void *context)
+void on_overflow(int set, void *at, long long which, void *context)
 {
 	(void)set, (void)at, (void)which, (void)context;
 }
@@ -329,9 +328,17 @@ static void case_lost(void)
 	vpmc_open(&v, 0, NULL);
 	vpmc_program(v, NULL, 0, 0, NULL);
 	printf("read: %s\n", word(PAPI_read(set, counted)));
+	printf("stop: %s\n", word(PAPI_stop(set, counted)));
+	printf("reset: %s\n", word(PAPI_reset(set)));
+	loop(ROUNDS);
+	printf("stop: %s", word(PAPI_stop(set, counted)));
+	printf(" %lld %lld\n", counted[0] / ROUNDS, counted[1] / ROUNDS);
+	count("both", set, 2);
+	end_set(set);
+	vpmc_close(v);
 }
 
-static void set_revoke(const char *text)
+void set_revoke(const char *text)
 {
 	int fd = open("/proc/sys/kernel/vpmc_revoke", O_WRONLY);
 
@@ -357,17 +364,8 @@ static void case_revoked(void)
 	printf("? adding: %s\n", word(PAPI_add_named_event(set, name_of(BRANCHES))));
 }
 
-static const struct {
-	const char *name;
-	void (*run)(void);
-} cases[] = {
-	{ "turns", case_turns }, { "heirs", case_heirs }, { "attach", case_attach },
-	{ "overflow", case_overflow }, { "inherit", case_inherit }, { "many", case_many },
-	{ "regions", case_regions }, { "lost", case_lost }, { "revoked", case_revoked },
-};
-
 /* Returns how many counters the thread has. */
-static int nr_counters(void)
+int nr_counters(void)
 {
 	struct vpmc_read read = { .nr_counters = 0 };
 	struct vpmc *v;
@@ -378,6 +376,31 @@ static int nr_counters(void)
 	vpmc_close(v);
 	return read.nr_counters;
 }
+
+int element_of(struct vpmc *v, uint64_t select)
+{
+	struct vpmc_control control;
+
+	if (vpmc_get_control(v, &control))
+		return -1;
+	for (unsigned int i = 0; i < control.nr_counters; i++)
+		if ((control.counter[i].evtsel & ~OWNED) == select)
+			return i;
+	return -1;
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} cases[] = {
+	{ "turns", case_turns }, { "heirs", case_heirs }, { "attach", case_attach },
+	{ "overflow", case_overflow }, { "inherit", case_inherit }, { "many", case_many },
+	{ "regions", case_regions }, { "lost", case_lost }, { "revoked", case_revoked },
+	{ "cleared", case_cleared }, { "overtaken", case_overtaken },
+	{ "at-once", case_at_once }, { "comes", case_comes }, { "goes", case_goes },
+	{ "attached", case_attached }, { "options", case_options },
+	{ "release", case_release }, { "pageless", case_pageless },
+};
 
 /* Runs a case. Behind the read of its sums always the same is executed. */
 int run_case(const char *name)
