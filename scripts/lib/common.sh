@@ -64,12 +64,18 @@ beat() {
 	[ ! -e "${VPMC_PROGRESS:-}" ] || touch "$VPMC_PROGRESS"
 }
 
+# make_cache: makes the directory for downloads and builds
+make_cache() {
+	mkdir -p "$cache" || die "downloads and builds need a directory of yours; VPMC_CACHE=DIR takes another one"
+}
+
 # lock NAME FD: holds the lock until this process and its children end
 lock() {
 	case ",${VPMC_LOCKS:-}," in
 	*",$1,"*) return 0 ;;
 	esac
 	need flock
+	make_cache
 	mkdir -p "$cache/lock"
 	eval "exec $2>>\"\$cache/lock/\$1\""
 	if ! flock -n "$2"; then
