@@ -52,11 +52,10 @@ static uint64_t read_by_page(int fd, const struct perf_event_mmap_page *page)
 		index = p->index;
 		count = p->offset;
 		if (p->cap_user_rdpmc && index) {
-			int64_t pmc = vpmc_rdpmc(index - 1);
+			unsigned int unused = 64 - p->pmc_width;
 
-			pmc <<= 64 - p->pmc_width;
-			pmc >>= 64 - p->pmc_width;
-			count += pmc;
+			/* its sign is in the counter's highest bit */
+			count += (int64_t)(vpmc_rdpmc(index - 1) << unused) >> unused;
 		}
 		vpmc_barrier();
 	} while (p->lock != seq);

@@ -191,7 +191,7 @@ static void remember(struct thread *thread)
 
 static bool make_file(struct thread *thread)
 {
-	unsigned int tid = graph_call(SYS_gettid, 0, 0, 0, 0, 0, 0), n;
+	unsigned int tid = graph_tid(), n;
 	long fd;
 
 	/* Thread numbers are reused after a thread has ended. */
@@ -293,6 +293,7 @@ static struct thread *begin(const struct vpmc_page *page, const uint64_t *now)
 	if (parent)
 		take_frames(thread, parent);
 	set_first(thread, now, parent);
+	graph_found_thread();
 	remember(thread);
 	mine = thread;
 	thread->busy = true;

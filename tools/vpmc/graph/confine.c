@@ -27,7 +27,8 @@
 static struct graph_lost nowhere;
 static struct graph_lost *lost = &nowhere;
 static bool no_tsc;		/* new threads may not read it */
-static __thread bool is_counted;
+/* Which thread of this one and its parents lost->threads has: its number, -1 or 0 */
+static __thread long counted;
 
 bool graph_lost_make(long fd)
 {
@@ -53,9 +54,20 @@ bool graph_lost_why(const char *why)
 
 void graph_lost_thread(void)
 {
-	if (!is_counted)
-		__atomic_fetch_add(&lost->threads, 1, __ATOMIC_RELAXED);
-	is_counted = true;
+	long tid = graph_tid();	/* -1 if the program has restricted itself */
+
+	if (counted == tid || (tid < 0 && counted))
+		return;
+	__atomic_fetch_add(&lost->threads, 1, __ATOMIC_RELAXED);
+	counted = tid;
+}
+
+void graph_found_thread(void)
+{
+	if (counted <= 0 || counted != graph_tid())
+		return;
+	__atomic_fetch_sub(&lost->threads, 1, __ATOMIC_RELAXED);
+	counted = 0;
 }
 
 bool graph_is_confined(void)

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 #include <linux/vpmc.h>
 
 #include "read.h"
@@ -129,6 +130,8 @@ bool graph_lost_make(long fd);
 bool graph_lost_why(const char *why);
 /* Counts the calling thread as one that is not recorded. */
 void graph_lost_thread(void);
+/* The calling thread is recorded from now on. It may have been counted before. */
+void graph_found_thread(void);
 /* Returns true if a thread cannot begin, because the program has restricted itself. */
 bool graph_is_confined(void);
 /* Returns false if a file of this @size would bring a signal to the program. */
@@ -205,6 +208,11 @@ static inline long graph_call(long number, long a, long b, long c, long d, long 
 	if (unlikely(__atomic_load_n(&process.confined, __ATOMIC_RELAXED)))
 		return -1;
 	return graph_system_call(number, a, b, c, d, e, f);
+}
+
+static inline long graph_tid(void)
+{
+	return graph_call(SYS_gettid, 0, 0, 0, 0, 0, 0);
 }
 
 #pragma GCC visibility pop

@@ -40,6 +40,18 @@ bad() {
 	equal "$_name" "$_want: $_line" "$_rc: $(cat /tmp/out)"
 }
 
+# What each command that counts is called with
+# shellcheck disable=SC2034 # for the scripts
+COUNTING='stat true
+stat -e none true
+stat -a true
+stat -p 1
+record -o /dev/null true
+graph calls plain 1
+top -n 1
+ctl read -t 1
+bench -n 2'
+
 # begins NAME STATUS WORDS COMMAND...: must print one line that begins with WORDS
 begins() {
 	_name=$1 _want=$2 _words=$3
