@@ -83,13 +83,9 @@ OUR_WRITES = ("a switch of vpmc writes GLOBAL_CTRL twice; each time it stores it
               "afterwards, so that no lock is needed")
 OPEN_NEHALEM = OPEN + "; START executes the sequence for the erratum"
 OPEN_HYBRID = OPEN + "; perf is asked about each event for both types of core"
-ONE_BY_ONE = ("READ takes and drops the locks of the family, of the member and of its thread for each member, so that a "
-              "reader that gets no CPU time delays nobody")
 EXPLAINED = {("perf-switch-idle", 1): ({"instructions": 15}, PERF_JOINS),
              ("switch-borrowed", 1): ({"instructions": 11}, OUR_WRITES),
              ("open", 4): ({"instructions": 14200}, OPEN),
-             ("growth-threads-read-each", 100): ({"instructions": 225}, ONE_BY_ONE),
-             ("growth-processes-read-each", 100): ({"instructions": 225}, ONE_BY_ONE),
              ("papi-read", 4): ({"instructions": 280}, PAPI_ITSELF)}
 EXPLAINED_OF = {"nehalem": {("open", 4): ({"instructions": 14400}, OPEN_NEHALEM)},
                 "hybrid": {("open", 4): ({"instructions": 16200}, OPEN_HYBRID)}}

@@ -285,6 +285,36 @@ TEST_F(family, living_becomes_finished)
 				  code_add(measured(SOME), measured(TURNS))));
 }
 
+/* The counters of a CPU have what it counted since it has that CPU. */
+TEST_F(family, member_runs_on)
+{
+	struct vpmc_read early, late, last;
+	int fd = self->set.fd;
+	struct child c;
+
+	ASSERT_EQ(0, pin(0));
+	if (!child_fork(&c)) {
+		struct set set;
+
+		if (pin(1) || heir_open(&set) ||
+		    vpmc_ioctl(set.fd, VPMC_IOC_START, 0) || child_send(&c))
+			_exit(1);
+		for (;;)
+			code_loop(TURNS, 0);
+	}
+	ASSERT_EQ(0, child_wait(&c));
+	ASSERT_EQ(0, family_read(fd, LIVING, &early));
+	usleep(1000);
+	ASSERT_EQ(0, family_read(fd, LIVING, &late));
+	EXPECT_EQ(0, kill(c.pid, SIGKILL));
+	EXPECT_EQ(KILLED_BY(SIGKILL), child_end(&c));
+	ASSERT_EQ(0, family_read(fd, FINISHED, &last));
+	EXPECT_LT(early.sum[0], late.sum[0]);
+	EXPECT_LT(early.ticks, late.ticks);
+	EXPECT_LE(late.sum[0], last.sum[0]);
+	EXPECT_LE(late.ticks, last.ticks);
+}
+
 /* Run time, switches and migrations are added, too. */
 TEST_F(family, time_is_added)
 {
@@ -391,6 +421,7 @@ TEST_F(family, of_threads_and_processes)
 
 NEEDS(
 	{ "family.parent_and_child_read_their_pages", PMU | FIFO | TWO_CPUS },
+	{ "family.member_runs_on", PMU | TWO_CPUS },
 	{ "family.migrations_are_added", PMU | OR_EMPTY | TWO_CPUS },
 	{ "*", PMU | OR_EMPTY },
 );

@@ -16,8 +16,6 @@
 /* What a member has counted when it waits. */
 #define COUNTED		code_add(CODE_MEASURE, CODE_LOOP(TURNS))
 
-/* How long CPU 1 waits for something that CPU 0 may block. */
-
 /* A member on CPU 1, which does one thing on request. */
 struct member {
 	struct child self;
@@ -25,7 +23,9 @@ struct member {
 	struct {
 		pid_t pid;
 		int counted;	/* 1: it has counted; negative: it failed */
+		char stat[512];	/* of the member */
 	} *child;		/* its child, in shared memory */
+	int stat;		/* its file in /proc */
 };
 
 FIXTURE(sweep_family)
@@ -256,6 +256,104 @@ TEST_F_TIMEOUT(sweep_family, members_clear_in_read, 120)
 {
 	self->s->call = clear_all;
 	sweep_all(_metadata, self->s, sweep_step(), wrong_with_new_members, self);
+}
+
+/* Counts a loop each time that it is told to. */
+static void runner_main(struct member *m)
+{
+	struct set set;
+
+	if (set_fifo(20) || heir_open(&set) ||
+	    vpmc_ioctl(set.fd, VPMC_IOC_START, 0) || child_send(&m->self))
+		_exit(1);
+	while (!child_wait(&m->self)) {
+		code_loop(TURNS, 0);
+		__atomic_add_fetch(&m->child->counted, 1, __ATOMIC_SEQ_CST);
+	}
+	_exit(0);
+}
+
+/*
+ * The first member has counted its loop and sleeps again. Its stat file is read into
+ * shared memory, for the reason that have_ended() has.
+ */
+static bool has_run(void)
+{
+	struct member *m = &scene->member[0];
+	const char *state;
+
+	if (!__atomic_load_n(&m->child->counted, __ATOMIC_SEQ_CST) ||
+	    pread(m->stat, m->child->stat, sizeof(m->child->stat) - 1, 0) < 0)
+		return false;
+	state = strrchr(m->child->stat, ')');
+	return state && state[2] == 'S';
+}
+
+static int run_member(struct sweep *s)
+{
+	struct member *m = &scene->member[0];
+
+	__atomic_store_n(&m->child->counted, 0, __ATOMIC_SEQ_CST);
+	if (child_send(&m->self))
+		return -errno;
+	scene->meanwhile += sweep_wait_for(has_run) && is_held();
+	return 0;
+}
+
+/* READ finds what the member has counted before it runs, or after it has run. */
+static int wrong_read_of_runner(void *arg, unsigned long k)
+{
+	FIXTURE_DATA(sweep_family) *self = arg;
+	struct vpmc_read before, during, after;
+	uint64_t insns, branches;
+	int wrong;
+
+	wrong = family_read(self->root.fd, LIVING, &before) || sweep_arm(self->s, k);
+	wrong += family_read(self->root.fd, LIVING, &during) != 0;
+	sweep_disarm(self->s);
+	if (!self->s->disturbed)
+		return wrong;
+	while (!has_run())
+		usleep(100);
+	wrong += family_read(self->root.fd, LIVING, &after) != 0;
+	insns = during.sum[0] - before.sum[0];
+	branches = during.sum[1] - before.sum[1];
+	*(insns ? &self->after : &self->before) += 1;
+	if (insns && (insns != after.sum[0] - before.sum[0] ||
+		      branches != after.sum[1] - before.sum[1]))
+		wrong++;
+	wrong += !insns && branches;
+	wrong += after.sum[0] - before.sum[0] < CODE_LOOP(TURNS).insns;
+	if (wrong)
+		fprintf(stderr, "# %llu and %llu, of %llu and %llu\n",
+			(unsigned long long)insns, (unsigned long long)branches,
+			(unsigned long long)(after.sum[0] - before.sum[0]),
+			(unsigned long long)(after.sum[1] - before.sum[1]));
+	return wrong;
+}
+
+TEST_F_TIMEOUT(sweep_family, member_runs_in_read, 120)
+{
+	struct member *m = &self->member[0];
+	char path[32];
+
+	ASSERT_EQ(0, pin(1));
+	if (!child_fork(&m->self))
+		runner_main(m);
+	sprintf(path, "/proc/%d/stat", m->self.pid);
+	m->stat = open(path, O_RDONLY | O_CLOEXEC);
+	ASSERT_LE(0, m->stat);
+	ASSERT_EQ(0, child_wait(&m->self));
+	ASSERT_EQ(0, pin(0));
+	self->s->call = run_member;
+	/* Two sums are read within five instructions. */
+	sweep_all(_metadata, self->s, (sweep_step() + 9) / 10, wrong_read_of_runner,
+		  self);
+	expect_meanwhile(_metadata, self);
+	EXPECT_LT(0, self->before);
+	EXPECT_LT(0, self->after);
+	close(m->stat);
+	EXPECT_EQ(0, child_end(&m->self));
 }
 
 /* Those that end while CLEAR_ALL comes leave nothing from before. */
