@@ -113,11 +113,12 @@ check_debootstrap() {
 }
 
 # minimal_debian ROOT RELEASE PACKAGES: makes ROOT the smallest Debian with PACKAGES, which
-# are separated by commas. apt in there uses the archives that apt uses here, except those
+# are separated by commas, for $debian_arch if it is set. apt in there uses the archives that apt uses here, except those
 # of other vendors.
 minimal_debian() {
 	_here=$(this_release)
 	run_logged debootstrap debootstrap --variant=minbase --include="$3" \
+		${debian_arch:+"--arch=$debian_arch"} \
 		"$2" "$1" "$(debian_mirrors | head -n 1)" || return 1
 	rm -f "$1/etc/apt/sources.list"
 	# shellcheck disable=SC2016 # apt's own variables
