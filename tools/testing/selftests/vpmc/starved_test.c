@@ -224,6 +224,15 @@ static int operate_all(FIXTURE_DATA(starved) *self, double *worst)
 	return 0;
 }
 
+/*
+ * With PREEMPT_RT a fork waits for another fork that has lost the CPU, without vpmc,
+ * too: there the locks of fork() can be held without the CPU.
+ */
+static bool waits_anyway(int action, int operation)
+{
+	return action == FORK && operation == OPERATIONS - 1 && kernel_is_rt();
+}
+
 TEST_F_TIMEOUT(starved, keeps_nobody_waiting, 300)
 {
 	unsigned long cycles, actions;
@@ -243,6 +252,8 @@ TEST_F_TIMEOUT(starved, keeps_nobody_waiting, 300)
 			usleep(1000);
 		}
 		for (i = 0; i < OPERATIONS; i++) {
+			if (waits_anyway(action, i))
+				continue;
 			EXPECT_GT(BOUND_MS * test_slowness(), worst[i]) {
 				TH_LOG("action %d: %s took %.3f ms", action,
 				       operation_name[i], worst[i]);

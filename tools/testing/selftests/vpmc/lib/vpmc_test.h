@@ -22,6 +22,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -60,6 +61,14 @@ static inline int test_slowness(void)
 	int factor = slow ? atoi(slow) : 1;
 
 	return factor > 1 ? factor : 1;
+}
+
+/* Is it a kernel with PREEMPT_RT, where most locks sleep? */
+static inline bool kernel_is_rt(void)
+{
+	struct utsname name;
+
+	return !uname(&name) && strstr(name.version, "PREEMPT_RT");
 }
 
 /* Number of repetitions; fewer on a slow kernel. */
