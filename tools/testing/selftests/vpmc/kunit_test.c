@@ -39,8 +39,8 @@ FIXTURE_VARIANT_ADD(suite, ring) {
 };
 
 FIXTURE_VARIANT_ADD(suite, lend) {
-	.name = "vpmc_lend",
-	.tests = 2,
+	.name = "x86_pmu_loan",
+	.tests = 5,
 };
 
 FIXTURE_VARIANT_ADD(suite, borrow) {
