@@ -31,6 +31,7 @@ help:
 #: make dist        make a self-contained tarball in build/
 #: make prune       remove from the cache what was not used for a week
 #:
+#: KBASE=7 takes Linux 7.3, which is downloaded, instead of 6.12 (a directory of bases/).
 #: KSRC=DIR|TARBALL and QEMU_SRC=DIR|TARBALL take other sources.
 #: scripts/vm --help describes how to run your own programs in the guest.
 

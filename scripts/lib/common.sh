@@ -28,6 +28,23 @@ die() {
 	exit 1
 }
 
+# set_base NAME: takes the kernel of bases/NAME. $kcache is for what is made of its source.
+set_base() {
+	case $1 in
+	*/* | .*) _base='' ;;
+	*) _base=$top/bases/$1/base ;;
+	esac
+	[ -f "$_base" ] ||
+		die "KBASE=$1: there is no such base in bases/; there are: $(cd "$top/bases" && echo *)"
+	# shellcheck source=bases/6.12/base
+	. "$_base"
+	KBASE=$1 kcache=$cache
+	[ "$1" = "$KBASE_DEFAULT" ] || kcache=$cache/base-$1
+	VPMC_KCACHE=$kcache
+	export KBASE VPMC_KCACHE
+}
+set_base "${KBASE:-$KBASE_DEFAULT}"
+
 # usage TEXT: prints it and ends, for --help
 usage() {
 	printf '%s\n' "$*"
@@ -205,10 +222,19 @@ publish() {
 	touch -c "$2"
 }
 
+# is_version FOUND WANTED...: is FOUND one of WANTED, or WANTED.x?
+is_version() {
+	_is=$1
+	shift
+	for _w; do
+		case $_is in
+		"$_w" | "$_w".*) return 0 ;;
+		esac
+	done
+	return 1
+}
+
 # check_version WHAT FOUND WANTED: FOUND must be WANTED or WANTED.x
 check_version() {
-	case $2 in
-	"$3" | "$3".*) ;;
-	*) die "$1 is version ${2:-unknown}; the series is for $3" ;;
-	esac
+	is_version "$2" "$3" || die "$1 is version ${2:-unknown}; the series is for $3"
 }

@@ -3,11 +3,14 @@
 # Finds and unpacks sources. A source is a tarball or a directory, and has an id that
 # changes whenever its content does. Sourced after common.sh.
 
-# kernel_source: prints the tarball or directory to use
+# kernel_source: prints the tarball or directory to use. The package of some bases is not
+# installed, but downloaded.
 kernel_source() {
 	_src=${KSRC:-/usr/src/$KERNEL_PACKAGE.tar.xz}
 	if [ -n "${KSRC:-}" ]; then
 		[ -e "$_src" ] || die "KSRC=$KSRC: no such file or directory"
+	elif [ -n "$KERNEL_RELEASE" ]; then
+		_src=$("$top/scripts/lib/kernel-package" "$KERNEL_RELEASE:$KERNEL_PACKAGE") || exit 1
 	else
 		[ -e "$_src" ] ||
 			die "$_src is missing: run 'make deps', or set KSRC=DIR or KSRC=TARBALL"
@@ -40,17 +43,49 @@ unpack_kernel() {
 	check_kernel "$2" "$1"
 }
 
+# fits VERSION OLDEST SERIES...: succeeds if VERSION is one of SERIES, and not too old
+fits() {
+	_version=$1 _oldest=$2
+	shift 2
+	is_version "$_version" "$@" && printf '%s\n' "$_oldest" "$_version" | sort -CV
+}
+
+# base_for VERSION: prints the bases that are for this version of Linux
+base_for() {
+	for _b in "$top"/bases/*/base; do
+		# shellcheck disable=SC2016,SC2046 # the other shell's; versions
+		! fits "$1" $(sh -c '. "$1"; echo "$KERNEL_OLDEST $KERNEL_SERIES"' sh "$_b") || basename "${_b%/base}"
+	done
+}
+
 # check_kernel DIR SOURCE: dies if DIR, made from SOURCE, is another kernel
 check_kernel() {
 	[ -f "$1/Makefile" ] || die "$2: no kernel source (there is no Makefile)"
 	_found=$(sed -n 's/^\(VERSION\|PATCHLEVEL\|SUBLEVEL\) = *//p' "$1/Makefile" | paste -sd.)
-	check_version "the kernel in $2" "$_found" "$KERNEL_SERIES"
-	printf '%s\n' "$KERNEL_OLDEST" "$_found" | sort -CV && return
+	# shellcheck disable=SC2086 # versions
+	! fits "$_found" "$KERNEL_OLDEST" $KERNEL_SERIES || return 0
+	_for=$(base_for "$_found" | paste -sd' ')
+	[ -z "$_for" ] ||
+		die "the kernel in $2 is version $_found; the base $KBASE is for $KERNEL_SERIES: set KBASE=$_for"
+	# shellcheck disable=SC2086 # versions
+	is_version "$_found" $KERNEL_SERIES ||
+		die "the kernel in $2 is version ${_found:-unknown}; the series is for $KERNEL_SERIES"
 	_mend=
 	[ "$2" != "/usr/src/$KERNEL_PACKAGE.tar.xz" ] ||
 		_mend="; 'apt-get update' and 'apt-get install $KERNEL_PACKAGE' get the newest package, or set KSRC=DIR or KSRC=TARBALL"
 	die "the kernel in $2 is version $_found; that is too old:" \
 		"the series is for $KERNEL_OLDEST and later ones of $KERNEL_SERIES$_mend"
+}
+
+# base_series: sets $series and $patches to the series for the base
+base_series() {
+	# shellcheck disable=SC2034 # for the callers
+	series=$top/series patches=$top/patches
+	set -- "$top/bases/$KBASE"/*.patch
+	[ -e "$1" ] || return 0
+	_made=$("$top/scripts/lib/base-series") || exit 1
+	# shellcheck disable=SC2034 # for the callers
+	series=$_made/series patches=$_made/patches
 }
 
 # unpack SOURCE ID TREE CHECK: makes TREE a copy of SOURCE. An existing tree keeps the
@@ -117,7 +152,7 @@ named_from() {
 # starts as hard links to the tree of prepare-tree. sync-series replaces files and never
 # writes into one.
 prefix_tree() {
-	if [ ! -d "$1" ] || ! cmp -s "$cache/work/linux.state/source" "$1.state/source"; then
+	if [ ! -d "$1" ] || ! cmp -s "$kcache/work/linux.state/source" "$1.state/source"; then
 		"$top/scripts/lib/prepare-tree" -- sh -ec 'rm -rf "$1" "$1.state" "$1.new"
 			cp -al . "$1.new"
 			cp -a "$PWD.state" "$1.state"

@@ -240,7 +240,7 @@ TEST_F(family, but_not_what_is_programmed_anew)
 
 TEST(closed_while_members_fork)
 {
-	struct child root;
+	struct child root = {};
 	int fd, i, round;
 
 	ASSERT_EQ(0, pin(0));

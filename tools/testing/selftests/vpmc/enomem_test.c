@@ -117,7 +117,7 @@ static bool has_counters(void)
 
 TEST_F(enomem, open)
 {
-	long result;
+	long result = 0;
 	int n;
 
 	for_each_without(n, call_open, &self->set, result) {
@@ -157,7 +157,7 @@ TEST_F(enomem, control)
 {
 	struct set *set = &self->set;
 	struct vpmc_control programmed;
-	long result;
+	long result = 0;
 	int n;
 
 	set->fd = vpmc_open();
@@ -194,7 +194,7 @@ TEST_F(enomem, control_again)
 	struct code_count all = CODE_COUNT(0, 0);
 	struct set *set = &self->set, other;
 	struct vpmc_control programmed;
-	long result;
+	long result = 0;
 	int n;
 
 	ASSERT_EQ(0, set_open(set, inherited));
@@ -247,7 +247,7 @@ static long call_read(struct set *set)
 TEST_F(enomem, reading)
 {
 	struct set *set = &self->set;
-	long result, length;
+	long result = 0, length;
 	int n;
 
 	ASSERT_EQ(0, set_open(set, inherited));
@@ -284,7 +284,7 @@ static long call_read_now(struct set *set)
 TEST_F(enomem, reading_now)
 {
 	struct set *set = &self->set;
-	long result;
+	long result = 0;
 	int n;
 
 	ASSERT_EQ(0, set_open(set, inherited));
@@ -321,7 +321,7 @@ static long call_map_ring(struct set *set)
 TEST_F(enomem, mapping)
 {
 	struct set *set = &self->set;
-	long result;
+	long result = 0;
 	int n;
 
 	set->fd = vpmc_open();
@@ -368,7 +368,7 @@ TEST_F(enomem, fork)
 	struct set *set = &self->set;
 	struct vpmc_read read;
 	int n, children = 0;
-	long result;
+	long result = 0;
 
 	ASSERT_EQ(0, root_open(set, PROCESSES));
 	for_each_from(STACK_ALLOCATIONS, n, call_fork, set, result) {

@@ -447,7 +447,7 @@ TEST_F(family, member)
 TEST_F(family, living_member)
 {
 	struct vpmc_read read;
-	struct child c;
+	struct child c = {};
 
 	if (!child_fork(&c)) {
 		int wrong = heir_adds(TURNS);

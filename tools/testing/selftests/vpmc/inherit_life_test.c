@@ -208,7 +208,7 @@ static int wrong_left(int fd, unsigned int flags, uint64_t control, uint64_t unl
 /* What a descendant clears is counted with the finished ones. */
 TEST_F(family, child_clears)
 {
-	struct child c;
+	struct child c = {};
 
 	if (!child_fork(&c)) {
 		struct set set;
@@ -235,7 +235,7 @@ TEST_F(family, child_clears)
 /* The root clears itself and what was left to it, not those that live. */
 TEST_F(family, root_clears)
 {
-	struct child c;
+	struct child c = {};
 	struct set set;
 	pid_t pid;
 
@@ -268,7 +268,7 @@ TEST_F(family, root_clears)
  */
 TEST_F(family, child_controls)
 {
-	struct child c;
+	struct child c = {};
 	struct set set;
 
 	if (!child_fork(&c)) {
@@ -366,7 +366,7 @@ TEST_F(family, child_unlinks)
 /* Old descendants count for themselves. New ones belong to the new family. */
 TEST_F(family, root_controls_anew)
 {
-	struct child c;
+	struct child c = {};
 	struct set set;
 	pid_t pid;
 
@@ -453,7 +453,7 @@ TEST_F(family, born_by_one_that_overflowed)
 TEST_F(family, revoked)
 {
 	struct vpmc_read read;
-	struct child c;
+	struct child c = {};
 	struct set set;
 	pid_t pid;
 
@@ -492,7 +492,7 @@ TEST_F(family, revoked)
 /* The root unlinks: living members hold the PMU until they end. */
 TEST_F(family, root_unlinks)
 {
-	struct child c;
+	struct child c = {};
 	struct set set;
 	pid_t pid;
 

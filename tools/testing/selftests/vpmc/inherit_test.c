@@ -206,7 +206,7 @@ static int measure_anew(struct set *set, long turns)
 /* Both read their own counters by RDPMC while the other's count, too. */
 TEST_F(family, parent_and_child_read_their_pages)
 {
-	struct child c;
+	struct child c = {};
 	int i;
 
 	ASSERT_EQ(0, pin(0));
@@ -264,7 +264,7 @@ TEST_F(family, child_does_not_see_what_its_parent_moved)
 TEST_F(family, living_becomes_finished)
 {
 	int fd = self->set.fd;
-	struct child c;
+	struct child c = {};
 
 	ASSERT_EQ(0, set_measure(&self->set, code_loop, SOME, 0));
 	if (!child_fork(&c)) {
@@ -290,7 +290,7 @@ TEST_F(family, member_runs_on)
 {
 	struct vpmc_read early, late, last;
 	int fd = self->set.fd;
-	struct child c;
+	struct child c = {};
 
 	ASSERT_EQ(0, pin(0));
 	if (!child_fork(&c)) {

@@ -74,7 +74,7 @@ TEST_F(members, left)
 TEST_F(members, clear)
 {
 	struct vpmc_read sums;
-	struct child c;
+	struct child c = {};
 	struct set set;
 
 	ASSERT_EQ(0, some_end(1, MORE));
@@ -111,7 +111,7 @@ TEST_F(members, added)
 {
 	static const struct choice more[] = { { EV_BRANCHES, VPMC_ANY }, {} };
 	struct vpmc_control control;
-	struct child c;
+	struct child c = {};
 	struct set set;
 	int adder;
 
@@ -139,7 +139,7 @@ TEST_F(members, sampled)
 {
 	struct vpmc_control *control = &self->root.control;
 	struct samples samples;
-	struct child c;
+	struct child c = {};
 
 	ASSERT_EQ(0, samples_alloc(&samples));
 	control->flags = VPMC_CONTROL_STOPPED | VPMC_CONTROL_REARM |
@@ -190,7 +190,7 @@ TEST_F(members, revoked)
 /* The ids are those that the caller of CONTROL sees. */
 TEST_F(members, pid_namespace)
 {
-	struct child c, inner;
+	struct child c = {}, inner = {};
 
 	ASSERT_EQ(0, unshare(CLONE_NEWPID));
 	if (!child_fork(&c)) {

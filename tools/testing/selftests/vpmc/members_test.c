@@ -121,7 +121,7 @@ TEST_F(members, missed)
 TEST_F(members, poll)
 {
 	struct poller poller;
-	struct child c;
+	struct child c = {};
 
 	ASSERT_EQ(0, open_again(self, PROCESSES, 5));
 	EXPECT_EQ(0, poll_now(self->fd));
@@ -152,7 +152,7 @@ TEST_F(members, poll)
 TEST_F(members, poll_of_one_that_controls)
 {
 	struct poller poller;
-	struct child c;
+	struct child c = {};
 	struct set set;
 
 	ASSERT_EQ(0, open_again(self, PROCESSES, 1));
@@ -299,7 +299,7 @@ TEST_F(members, errors)
 	const unsigned int enough = VPMC_MEMBER_MIN_SIZE + 8 * counters_here(2);
 	int ro = open(THREAD_FILE, O_RDONLY), fd = self->fd;
 	struct vpmc_read_members read = {};
-	struct child c;
+	struct child c = {};
 
 	EXPECT_EQ(0, READ_WITH(fd, nr, 1));
 	EXPECT_EQ(-EINVAL, READ_WITH(fd, nr, 0));
@@ -445,7 +445,7 @@ TEST_F(members, many_read)
 TEST_F(members, kernel_counts)
 {
 	static const struct choice kernel[] = { { EV_KERNEL_INSNS, VPMC_ANY }, {} };
-	struct child c;
+	struct child c = {};
 
 	ASSERT_EQ(0, vpmc_ioctl(self->fd, VPMC_IOC_UNLINK, 0));
 	if (!child_fork(&c)) {

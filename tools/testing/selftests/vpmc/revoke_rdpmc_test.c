@@ -5,7 +5,7 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
-#include "revoke.h"
+#include "revoke_fixture.h"
 #include "runner.h"
 
 /* What RDPMC returns in a thread whose set is revoked, or that it faults. */

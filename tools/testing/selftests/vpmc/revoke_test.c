@@ -6,7 +6,7 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include <sys/uio.h>
-#include "revoke.h"
+#include "revoke_fixture.h"
 #include "perf.h"
 #include "poller.h"
 #include "runner.h"

@@ -421,7 +421,7 @@ TEST_F(sample, bad_reads)
  */
 TEST_F(sample, orphan)
 {
-	struct child c;
+	struct child c = {};
 
 	if (!child_fork(&c)) {
 		struct set set;

@@ -331,7 +331,7 @@ TEST_F(size, read_members)
 	struct vpmc_read_members *read = (void *)self->buf;
 	struct vpmc_member all;
 	char element[PAGE];
-	struct child child;
+	struct child child = {};
 	struct set set;
 	uint32_t size;
 

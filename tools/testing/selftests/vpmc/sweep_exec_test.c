@@ -53,7 +53,7 @@ static void become_image(struct sweep *s, unsigned long k, int out,
 /* The image's sums, by itself, and how it ended. -1: it did not begin. */
 static int run_image(struct sweep *s, unsigned long k, struct vpmc_read *sums)
 {
-	struct child c;
+	struct child c = {};
 	int out[2], status = -1, err;
 
 	memset(sums, 0, sizeof(*sums));

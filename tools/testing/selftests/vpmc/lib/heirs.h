@@ -100,7 +100,7 @@ static inline int heir_controls(struct set *set)
 /* So many children have ended, one after the other. */
 static inline int some_end(int n, long turns)
 {
-	struct child c;
+	struct child c = {};
 	int i, err = 0;
 
 	for (i = 0; i < n && !err; i++)

@@ -29,22 +29,4 @@ static inline int revoked(void)
 	return read_number(REVOKE_FILE);
 }
 
-FIXTURE(revoke)
-{
-	struct set set;
-};
-
-FIXTURE_SETUP(revoke)
-{
-	self->set.fd = -1;
-	ASSERT_EQ(0, revoked());
-	ASSERT_EQ(0, wait_for_fine_timers());
-}
-
-FIXTURE_TEARDOWN(revoke)
-{
-	set_close(&self->set);
-	EXPECT_EQ(0, set_revoked("0"));
-}
-
 #endif /* REVOKE_H */

@@ -16,7 +16,6 @@
 #include "partner.h"
 #include "perf.h"
 
-#define VECTOR_VPMC	0xf5
 
 /* What the disturbed thread counts. */
 static const struct choice mine[] = {
@@ -313,7 +312,7 @@ static inline void sweep_begin(struct sweep *s)
 static inline unsigned int sweep_action(const struct sweep *s)
 {
 	if (s->what == INTERRUPT)
-		return PMU_TRIGGER_INTERRUPT | VECTOR_VPMC << 8;
+		return PMU_TRIGGER_INTERRUPT | VPMC_VECTOR << 8;
 	return s->what == LATE ? PMU_TRIGGER_PMI : PMU_TRIGGER_HOLD;
 }
 
