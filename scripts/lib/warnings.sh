@@ -55,7 +55,7 @@ made() {
 # warnings FILES CONFIG ARGUMENT...
 warnings() {
 	_tool=$1-$2
-	made "$tmp/$1" "$tree" "$cache/obj/check-$2" "$2" "$3" "${4:-W=1}" | expected "$_tool"
+	made "$tmp/$1" "$tree" "$VPMC_KCACHE/obj/check-$2" "$2" "$3" "${4:-W=1}" | expected "$_tool"
 }
 
 # list_objects: writes the lists of objects for warnings(): ours, touched-64 and touched

@@ -11,12 +11,13 @@ from . import seen
 # Inputs of each suite.
 ALWAYS = ["scripts/run-tests", "scripts/lib/common.sh", "scripts/lib/tap.sh", "scripts/lib/pylib/tap.py"]
 # Inputs of what "# needs:" names. configs/NAME is a kernel.
+BASES = ["bases/*", "scripts/lib/base-series", "scripts/lib/kernel-package", "scripts/lib/versions"]
 KERNEL = ["patches/*", "series", "configs/base", "scripts/build-kernel", "scripts/lib/kernel.sh", "scripts/lib/source.sh",
-          "scripts/lib/prepare-tree", "scripts/lib/sync-series", "scripts/lib/versions"]
+          "scripts/lib/prepare-tree", "scripts/lib/sync-series"] + BASES
 GUEST = ["scripts/vm", "scripts/lib/guest-init", "scripts/lib/pylib/*"]
 NEEDS = {
     "kernel": KERNEL + GUEST,
-    "tree": ["patches/*", "series", "scripts/lib/prepare-tree", "scripts/lib/sync-series", "scripts/lib/versions"],
+    "tree": ["patches/*", "series", "scripts/lib/prepare-tree", "scripts/lib/sync-series"] + BASES,
     "emulator": ["scripts/build-emulator", "tools/testing/pmu-emulator/patches/*", "tools/testing/pmu-emulator/include/*"] + GUEST,
 }
 

@@ -16,11 +16,13 @@ os.environ["VPMC_APPEND"] = "sysctl.kernel.vpmc_counters=all"
 # Runs in the patched tree, which is locked meanwhile. Guests of another suite may be
 # reading the programs, so unchanged ones are not replaced.
 MAKE = """
-make -j "$3" O="$1" ARCH=x86 headers &&
-make -j "$3" -C tools/testing/selftests TARGETS=vpmc O="$1" ARCH=x86 \
-	INSTALL_PATH="$2.new" FORCE_TARGETS=1 install &&
-rsync -a --checksum --delete "$2.new/" "$2/" &&
-rm -rf "$2.new"
+obj=$VPMC_KCACHE/obj/selftests
+mkdir -p "$obj"
+make -j "$2" O="$obj" ARCH=x86 headers &&
+make -j "$2" -C tools/testing/selftests TARGETS=vpmc O="$obj" ARCH=x86 \
+	INSTALL_PATH="$1.new" FORCE_TARGETS=1 install &&
+rsync -a --checksum --delete "$1.new/" "$1/" &&
+rm -rf "$1.new"
 """
 
 
@@ -35,14 +37,12 @@ def programs(top):
     return os.path.join(installed(top), "vpmc")
 
 
-def build(top, cache):
+def build(top):
     """Builds the programs. Returns (status, lines of the output). build/log has the output, too."""
-    obj = os.path.join(cache, "obj", "selftests")
     log = os.path.join(top, "build/log")
-    os.makedirs(obj, exist_ok=True)
     os.makedirs(log, exist_ok=True)
     return progress.run(os.path.join(log, "selftests-build.log"), os.path.join(top, "scripts/lib/prepare-tree"),
-                        "--", "sh", "-c", MAKE, "sh", obj, installed(top),
+                        "--", "sh", "-c", MAKE, "sh", installed(top),
                         os.environ.get("VPMC_JOBS") or str(os.cpu_count()))
 
 
