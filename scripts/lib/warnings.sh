@@ -26,13 +26,13 @@ left() {
 
 # ours: prints the files with code that the series makes and leaves in the tree
 ours() {
-	sed -n '/^--- \/dev\/null/{ n; s/^+++ [^\/]*\/\([^\t]*\.[ch]\).*/\1/p; }' patches/*.patch | left
+	sed -n '/^--- \/dev\/null/{ n; s/^+++ [^\/]*\/\([^\t]*\.[ch]\).*/\1/p; }' "$patches"/*.patch | left
 }
 
 # touched: prints the objects of existing files that the series changes
 touched() {
 	ours >"$tmp/made-by-us"
-	sed -n '/^--- [^\/]*\/.*\.c/{ n; s/^+++ [^\/]*\/\([^\t]*\.c\).*/\1/p; }' patches/*.patch |
+	sed -n '/^--- [^\/]*\/.*\.c/{ n; s/^+++ [^\/]*\/\([^\t]*\.c\).*/\1/p; }' "$patches"/*.patch |
 		left | comm -13 "$tmp/made-by-us" - | sed 's/\.c$/.o/' | sort
 }
 
