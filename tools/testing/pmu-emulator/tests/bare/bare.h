@@ -20,6 +20,14 @@
 #define MSR_GLOBAL_INUSE	0x392
 #define MSR_FULL_PMC0		0x4c1
 
+/* Version 6: a counter's registers, its value, and others after it */
+#define MSR_V6_GP0		0x1900
+#define MSR_V6_FIXED0		0x1980
+#define MSR_V6_STEP		4
+#define V6_CFG_A		1	/* event select; programmable counters alone */
+#define V6_CFG_B		2	/* auto counter reload: */
+#define V6_CFG_C		3
+
 #define NUM_GP			4
 #define NUM_FIXED		3
 #define FIXED			32	/* bit of fixed counter 0 in GLOBAL_* */
@@ -40,6 +48,8 @@
 #define EVTSEL_EN		(1u << 22)
 #define EVTSEL_INV		(1u << 23)
 #define EVTSEL_CMASK1		(1u << 24)
+#define EVTSEL_USER_DISABLE	(1ull << 37)	/* version 6: RDPMC at CPL > 0 reads 0 */
+#define FIXED_USER_DISABLE	(1ull << 33)
 #define EVENT_CYCLES		0x003c
 #define EVENT_REF_CYCLES	0x013c
 #define EVENT_INSNS		0x00c0
@@ -66,6 +76,13 @@
 #define VECTOR_PMI		0x40
 #define VECTOR_TICK		0x41
 #define VECTOR_NMI		2
+#define VECTOR_USER_DONE	0x80
+
+/* Selectors: CPL 0, and those of rdpmc_at() */
+#define KERNEL_DATA		0x10
+#define USER_CODE		0x18
+#define USER_DATA		0x20
+#define TASK_STATE		0x28
 
 /* The second processor: where it starts and reports, what it writes */
 #define AP_START		0x8000
@@ -83,6 +100,7 @@
 #define WALK_STEP		1024	/* the largest line */
 #define PMI_TAIL_INSNS		2
 #define TICK_INSNS		3
+#define USER_INSNS		2	/* of rdpmc_at(), at its CPL */
 
 #ifndef __ASSEMBLER__
 
@@ -107,6 +125,10 @@ extern void walk_block(u64 start, u32 unused);
 extern char walk_loaded[], walk_saved[];
 extern void access_memory(void *p, u32 n);
 extern void branch_a(u32 taken), branch_b(u32 taken);
+extern u64 rdpmc_on(u32 stack_and_code, u32 index);
+extern char user_done[];
+extern u64 gdt[];
+extern u32 task_state[];
 extern char spin_loop[], spin_stopped[], ap_code[], ap_code_end[];
 extern char pmi_nmi[], pmi_vector[], tick[], gp_fault[];
 extern volatile u32 ticks, gp_count;
@@ -123,6 +145,9 @@ extern u32 want_width;
 extern bool want_full;
 extern bool want_pt;
 extern u32 want_no_rdpmc;
+extern u32 want_mask;		/* programmable counters that are there */
+extern bool want_user_disable;	/* counters can be kept from RDPMC at CPL > 0 */
+extern bool want_reload;	/* auto counter reload */
 extern bool want_branches;
 extern u32 want_machine;	/* PMU_MACHINE_*, or */
 #define NO_MACHINE	99	/* QEMU without the series */
@@ -165,7 +190,10 @@ void test_tsx_force_abort(void);
 void test_hybrid(void);
 void test_big_core(void);
 void test_lesser(void);
-void test_masks(u32 mask);
+void test_masks(void);
+void test_user_disable(void);
+void test_reload(void);
+void test_silicon_reload(void);
 void test_no_pmu(void);
 void test_counting(void);
 void test_interrupts(void);
@@ -198,6 +226,12 @@ static inline u32 num_fixed(void)
 static inline bool has_any(void)
 {
 	return want_version == 3 || want_version == 4;
+}
+
+/* Returns bits of a control register, if these exist to keep counters from RDPMC */
+static inline u64 user_disable_bits(u64 bits)
+{
+	return want_user_disable ? bits : 0;
 }
 
 static inline u64 rdmsr(u32 msr)
@@ -266,6 +300,30 @@ static inline void apic_write(u32 reg, u32 val)
 	*(volatile u32 *)(0xfee00000 + reg) = val;
 }
 
+static inline u64 bit(u32 ctr)
+{
+	return 1ull << ctr;
+}
+
+static inline u64 counters_there(void)
+{
+	return (ALL_COUNTERS & ~((1ull << NUM_GP) - 1)) | want_mask;
+}
+
+/* Is the counter with this bit in GLOBAL_CTRL there? */
+static inline bool is_there(u32 ctr)
+{
+	return ctr < FIXED ? want_mask & bit(ctr) : ctr - FIXED < num_fixed();
+}
+
+/* Returns a register of version 6 of this counter: 0, its value, or V6_* */
+static inline u32 v6_msr(u32 ctr, u32 which)
+{
+	u32 first = ctr < FIXED ? MSR_V6_GP0 : MSR_V6_FIXED0;
+
+	return first + MSR_V6_STEP * (ctr % FIXED) + which;
+}
+
 /* Returns the MSR of the counter with this bit in GLOBAL_CTRL */
 static inline u32 ctr_msr(u32 ctr)
 {
@@ -281,9 +339,10 @@ static inline u32 evtsel_msr(u32 ctr)
 	return MSR_EVTSEL0 + ctr;
 }
 
-static inline u64 bit(u32 ctr)
+/* Returns the index of RDPMC of this counter */
+static inline u32 rdpmc_index(u32 ctr)
 {
-	return 1ull << ctr;
+	return ctr < FIXED ? ctr : RDPMC_FIXED + ctr - FIXED;
 }
 
 /* Stops and clears everything, without interrupts */
@@ -294,6 +353,12 @@ void pmu_clear(void);
  * starts when the returned value is written to switch_msr.
  */
 u64 pmu_setup(u32 ctr, u32 event, u64 value, bool pmi);
+
+/* Allows RDPMC at CPL 1 to 3 */
+void set_pce(bool on);
+
+/* RDPMC at CPL 1 to 3 */
+u64 rdpmc_at(u32 cpl, u32 index);
 
 /* Returns what a loop counts */
 u64 count_spin(u32 ctr, u32 event, u32 loops);

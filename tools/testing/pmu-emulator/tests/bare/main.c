@@ -15,6 +15,9 @@
  * erratum=2 TSX force abort; no_writes=N counters that ignore writes; masks=N
  * version 6 with these counters; lesser=1 a second CPU with less.
  *
+ * With user_disable=1 version 6 has bits that keep counters from RDPMC at CPL > 0, with
+ * reload=1 auto counter reload.
+ *
  * machine=N has the PMU_MACHINE_* bits that CPUID must show, if they are not
  * EXACT alone. With 99 the emulator must not be this project's, and nothing
  * else is tested. With bit SILICON only the bounds are tested. accesses=N tests
@@ -29,14 +32,14 @@
 
 volatile u32 ticks, gp_count;
 bool want_pmu = true;
-u32 want_amd, want_family, want_no_rdpmc;
+u32 want_amd, want_family, want_no_rdpmc, want_mask;
 bool want_v2;
 u32 want_v2_counters;
 u32 want_version = 2;
 u32 want_width = 48;
 bool want_full = true;
 bool want_pt;
-bool want_branches;
+bool want_branches, want_user_disable, want_reload;
 u32 want_machine = PMU_MACHINE_EXACT;
 
 static u32 tests;
@@ -134,6 +137,8 @@ static void set_up_interrupts(void)
 	set_gate(13, gp_fault);
 	set_gate(VECTOR_PMI, pmi_vector);
 	set_gate(VECTOR_TICK, tick);
+	set_gate(VECTOR_USER_DONE, user_done);
+	idt[VECTOR_USER_DONE].type |= 3 << 13;		/* INT at CPL 3 may call it */
 	asm volatile("lidt %0" : : "m"(idtr));
 	outb(0x21, 0xff);
 	outb(0xa1, 0xff);
@@ -171,6 +176,8 @@ void bare_main(const u32 *multiboot)
 	want_width = option(cmdline, "width=", want_width);
 	want_full = option(cmdline, "full=", want_full);
 	want_pt = option(cmdline, "pt=", want_pt);
+	want_user_disable = option(cmdline, "user_disable=", want_user_disable);
+	want_reload = option(cmdline, "reload=", want_reload);
 	want_no_rdpmc = option(cmdline, "no_rdpmc=", want_no_rdpmc);
 	want_branches = option(cmdline, "branches=", want_branches);
 	want_machine = option(cmdline, "machine=", want_machine);
@@ -186,6 +193,7 @@ void bare_main(const u32 *multiboot)
 	hybrid = option(cmdline, "hybrid=", 0);
 	lesser = option(cmdline, "lesser=", 0);
 	masks = option(cmdline, "masks=", 0);
+	want_mask = masks ? masks : (1 << NUM_GP) - 1;
 	no_writes = option(cmdline, "no_writes=", 0);
 	set_up_interrupts();
 	test_machine();
@@ -201,6 +209,8 @@ void bare_main(const u32 *multiboot)
 	}
 	if (want_machine & PMU_MACHINE_SILICON) {
 		test_silicon();
+		if (want_reload)
+			test_silicon_reload();
 	} else if (want_l1.size || want_branches) {
 		if (want_l1.size) {
 			test_cache();
@@ -215,7 +225,9 @@ void bare_main(const u32 *multiboot)
 	} else if (erratum) {
 		test_erratum_nehalem();
 	} else if (masks) {
-		test_masks(masks);
+		test_masks();
+		test_user_disable();
+		test_reload();
 	} else if (lesser) {
 		test_lesser();
 	} else if (no_writes) {
@@ -241,6 +253,10 @@ void bare_main(const u32 *multiboot)
 			test_big_core();
 		} else if (has_global()) {
 			test_init();
+		}
+		if (want_version >= 6) {
+			test_user_disable();
+			test_reload();
 		}
 	} else {
 		test_no_pmu();

@@ -24,7 +24,7 @@ void pmu_clear(void)
 		wrmsr(MSR_FIXED_CTRL, 0);
 		for (u32 i = 0; i < NUM_FIXED; i++)
 			wrmsr(MSR_FIXED_CTR0 + i, 0);
-		wrmsr(MSR_GLOBAL_OVF_CTRL, ALL_COUNTERS);
+		wrmsr(MSR_GLOBAL_OVF_CTRL, counters_there());
 	}
 	apic_write(APIC_LVTPC, LVT_MASKED);
 }
@@ -100,20 +100,22 @@ static void test_control(void)
 {
 	u64 any = has_any() ? 0 : EVTSEL_ANY;
 	u64 high = want_version >= 4 ? 0x3full << 58 : 3ull << 62;
+	u64 select = (0xffffffff & ~any) | user_disable_bits(EVTSEL_USER_DISABLE);
 
 	if (has_global())
 		check_eq("GLOBAL_CTRL at reset: GP counters enabled",
 			 rdmsr(MSR_GLOBAL_CTRL), (1 << NUM_GP) - 1);
 	pmu_clear();
-	test_control_bits("EVTSEL0: AnyThread and bits 32 to 63 fault",
-			  MSR_EVTSEL0, 0xffffffff & ~any, true);
-	test_control_bits("EVTSEL3: AnyThread and bits 32 to 63 fault",
-			  MSR_EVTSEL0 + 3, 0xffffffff & ~any, true);
+	test_control_bits("EVTSEL0: AnyThread and other reserved bits fault",
+			  MSR_EVTSEL0, select, true);
+	test_control_bits("EVTSEL3: AnyThread and other reserved bits fault",
+			  MSR_EVTSEL0 + 3, select, true);
 	check("EVTSEL4 is not the PMU's", !wrmsr_faults(MSR_EVTSEL0 + NUM_GP, 0));
 	if (!has_global())
 		return;
-	test_control_bits("FIXED_CTRL: AnyThread and bits 12 to 63 fault",
-			  MSR_FIXED_CTRL, has_any() ? 0xfff : 0xbbb, true);
+	test_control_bits("FIXED_CTRL: AnyThread and other reserved bits fault",
+			  MSR_FIXED_CTRL, (has_any() ? 0xfff : 0xbbb) |
+			  user_disable_bits(0x111 * FIXED_USER_DISABLE), true);
 	test_control_bits("GLOBAL_CTRL: bits without a counter fault",
 			  MSR_GLOBAL_CTRL, ALL_COUNTERS, true);
 	test_control_bits("GLOBAL_OVF_CTRL: bits without a meaning fault",

@@ -229,13 +229,48 @@ ap_code:
 ap_code_end:
 	.code32
 
+/*
+ * u64 rdpmc_on(u32 cpl, u32 index): RDPMC at this CPL, for rdpmc_at(). Its last
+ * instruction there is the INT. What causes #GP leaves EAX and EDX as they are.
+ */
+	.globl	rdpmc_on, user_done
+rdpmc_on:
+	push	%ebx
+	mov	8(%esp), %ebx
+	mov	12(%esp), %ecx
+	mov	%esp, task_state + 4
+	lea	USER_DATA(%ebx), %eax
+	mov	%eax, %ds
+	mov	%eax, %es
+	push	%eax
+	push	$stack_top		/* not used */
+	pushf
+	lea	USER_CODE(%ebx), %eax
+	push	%eax
+	push	$1f
+	iret
+1:	rdpmc
+	int	$VECTOR_USER_DONE
+user_done:
+	mov	$KERNEL_DATA, %ecx
+	mov	%ecx, %ds
+	mov	%ecx, %es
+	add	$20, %esp
+	pop	%ebx
+	ret
+
+	.globl	gdt
 	.balign	8
 gdt:	.quad	0, 0x00cf9b000000ffff, 0x00cf93000000ffff
+	.quad	0, 0, 0			/* rdpmc_at() fills them in */
 gdtr:	.word	. - gdt - 1
 	.long	gdt
 
 	.bss
+	.globl	task_state
 	.balign	16
+task_state:
+	.skip	104
 	.skip	16384
 stack_top:
 	.section .note.GNU-stack, "", @progbits
