@@ -2,9 +2,14 @@
 # shellcheck shell=sh
 # Configures and compiles kernels. Sourced after common.sh.
 
-# fragment NAME: prints base, then the changes of NAME. The last line of an option wins.
+# fragment NAME: prints base, then the changes of NAME, each with what the version of Linux
+# needs besides. The last line of an option wins.
 fragment() {
-	{ cat "$top/configs/base" "$top/bases/$KBASE/config"; [ "$1" = base ] || cat "$top/configs/$1"; } |
+	{
+		cat "$top/configs/base" "$top/bases/$KBASE/config"
+		[ "$1" = base ] || cat "$top/configs/$1"
+		[ ! -f "$top/bases/$KBASE/config-$1" ] || cat "$top/bases/$KBASE/config-$1"
+	} |
 		sed -n 's/^# \(CONFIG_[A-Z0-9_a-z]*\) is not set$/\1=n/p; /^CONFIG_/p' |
 		awk -F= '!($1 in v) { n[++k] = $1 } { v[$1] = $0 } END { for (i = 1; i <= k; i++) print v[n[i]] }'
 }

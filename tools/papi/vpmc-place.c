@@ -30,6 +30,7 @@ int vpmc_set_error(int err, unsigned int reason)
 	case VPMC_REASON_PMU_WATCHDOG:
 	case VPMC_REASON_PMU_TRACE:
 	case VPMC_REASON_PMU_GLOBAL:
+	case VPMC_REASON_PMU_GUEST:
 	case VPMC_REASON_LEFT_TO_PERF:
 	case VPMC_REASON_REVOKED:
 		return PAPI_ECNFLCT;

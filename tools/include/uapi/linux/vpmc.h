@@ -223,6 +223,7 @@ enum vpmc_kind {
 #define VPMC_HOLDER_TRACE	5U	/* Intel PT, by perf or from before boot */
 #define VPMC_HOLDER_REVOKED	6U	/* kernel.vpmc_revoke is 1 */
 #define VPMC_HOLDER_GLOBAL	7U	/* counters of CPUs, see /dev/perfctr */
+#define VPMC_HOLDER_GUEST	8U	/* virtual machines whose counters KVM loads */
 
 /**
  * struct vpmc_info - Argument of VPMC_IOC_INFO
@@ -431,6 +432,8 @@ struct vpmc_counter {
  *				/dev/perfctr.
  * @VPMC_REASON_MEMBERS:	@members is more than VPMC_MAX_MEMBERS, or not 0
  *				without an INHERIT flag.
+ * @VPMC_REASON_PMU_GUEST:	KVM loads the counters of a virtual machine into the
+ *				PMU (mediated vPMU), as long as that machine exists.
  */
 enum vpmc_reason {
 	VPMC_REASON_NONE		= 0,
@@ -465,6 +468,7 @@ enum vpmc_reason {
 	VPMC_REASON_PMU_THREADS		= 29,
 	VPMC_REASON_CPU_RUNNING		= 30,
 	VPMC_REASON_MEMBERS		= 31,
+	VPMC_REASON_PMU_GUEST		= 32,
 };
 
 /**

@@ -103,6 +103,9 @@ static const struct text reasons[] = {
 	[VPMC_REASON_MEMBERS] = { "members",
 		"counts of single members are kept in families alone, of 65536 at most",
 		"fewer, or VPMC_CONTROL_INHERIT_THREADS" },
+	[VPMC_REASON_PMU_GUEST] = { "pmu-guest",
+		"KVM gives the counters to a virtual machine (mediated vPMU)",
+		"end that machine, or load kvm_intel or kvm_amd with enable_mediated_pmu=0" },
 };
 
 static const struct text whys[] = {
@@ -166,6 +169,9 @@ static const struct text holders[] = {
 	[VPMC_HOLDER_GLOBAL] = {
 		.text = "the PMU counts for processors (/dev/perfctr)",
 		.help = "end vpmc stat -a or vpmc top" },
+	[VPMC_HOLDER_GUEST] = {
+		.text = "KVM gives the counters to a virtual machine (mediated vPMU)",
+		.help = "end that machine" },
 };
 
 static const char *const states[] = {

@@ -405,7 +405,7 @@ TEST(texts)
 		for (j = 0; j < i; j++)
 			EXPECT_STRNE(vpmc_reason_name(j), vpmc_reason_name(i));
 	}
-	for (i = VPMC_REASON_PMU_GLOBAL; i <= VPMC_REASON_MEMBERS; i++) {
+	for (i = VPMC_REASON_PMU_GLOBAL; i <= VPMC_REASON_PMU_GUEST; i++) {
 		EXPECT_STRNE("unknown", vpmc_reason_name(i));
 		EXPECT_LT(5, strlen(vpmc_reason_text(i)));
 	}
@@ -413,7 +413,7 @@ TEST(texts)
 		EXPECT_STRNE("unknown", vpmc_reason_name(i));
 		EXPECT_LT(5, strlen(vpmc_reason_text(i)));
 	}
-	for (i = VPMC_HOLDER_NONE; i <= VPMC_HOLDER_GLOBAL; i++)
+	for (i = VPMC_HOLDER_NONE; i <= VPMC_HOLDER_GUEST; i++)
 		EXPECT_EQ(NULL, strstr(vpmc_holder_text(i), "does not know"));
 	for (i = VPMC_STATE_EMPTY; i <= VPMC_STATE_OVERFLOWED; i++)
 		EXPECT_STRNE("unknown", vpmc_state_text(i));

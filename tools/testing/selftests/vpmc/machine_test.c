@@ -37,6 +37,7 @@ static const char *holder_name(uint32_t holder)
 		[VPMC_HOLDER_TRACE] = "the PMU, which Intel PT has",
 		[VPMC_HOLDER_REVOKED] = "the PMU: sysctl kernel.vpmc_revoke=0",
 		[VPMC_HOLDER_GLOBAL] = "the PMU, which counts for CPUs",
+		[VPMC_HOLDER_GUEST] = "the PMU, which KVM gives to a virtual machine",
 	};
 
 	return holder < ARRAY_SIZE(names) ? names[holder] :

@@ -94,6 +94,8 @@ static inline const char *mend(unsigned int reason)
 		return all_counters();
 	case VPMC_REASON_PMU_GLOBAL:
 		return "the PMU, which counts for CPUs: end that program, such as vpmc top";
+	case VPMC_REASON_PMU_GUEST:
+		return "the PMU, which KVM gives to a virtual machine: end it";
 	}
 	return NULL;
 }
