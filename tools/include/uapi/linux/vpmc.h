@@ -213,6 +213,7 @@ enum vpmc_kind {
 #define VPMC_FEATURE_FULL_WIDTH	(1U << 3)  /* counters writable in full width */
 #define VPMC_FEATURE_TIME	(1U << 4)  /* TSC ticks convert to nanoseconds */
 #define VPMC_FEATURE_HYBRID	(1U << 5)  /* there are several types of core */
+#define VPMC_FEATURE_HIDE	(1U << 6)  /* user code can be kept from one counter */
 
 /* &struct vpmc_info.holder: the present user of the PMU */
 #define VPMC_HOLDER_NONE	0U	/* nobody */

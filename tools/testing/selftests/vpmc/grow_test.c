@@ -139,7 +139,7 @@ TEST_F(grow, running)
 TEST_F(grow, of_another_process)
 {
 	struct vpmc_read read;
-	struct target t;
+	struct target t = {};
 	int fd;
 
 	ASSERT_EQ(0, target_start(&t));

@@ -458,7 +458,7 @@ TEST(attach_and_exit)
 {
 	int attached = 0, late = 0, i, fd;
 	struct vpmc_read sums;
-	struct target t;
+	struct target t = {};
 	int open_end[2];
 	char byte;
 
