@@ -26,11 +26,20 @@ verify() {
 	[ $_bad = 0 ]
 }
 
+# leave_out TREE FRAGMENT: removes options of the base that this version of Linux does not
+# know
+leave_out() {
+	sed -n 's/^CONFIG_\([A-Z0-9_]*\)=.*/\1/p' "$top/bases/$KBASE/config" | while read -r _option; do
+		grep -rqsx --include='Kconfig*' "config $_option" "$1" || sed -i "/^CONFIG_$_option=/d" "$2"
+	done
+}
+
 # configure NAME TREE OBJ: makes OBJ/.config from configs/NAME. The caller must verify
 # it.
 configure() {
 	mkdir -p "$3"
 	fragment "$1" >"$3/fragment"
+	leave_out "$2" "$3/fragment"
 	run_logged "config-$1" env KCONFIG_ALLCONFIG="$3/fragment" \
 		make -C "$2" O="$3" ARCH=x86 LOCALVERSION= allnoconfig
 }

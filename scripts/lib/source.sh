@@ -90,7 +90,8 @@ base_series() {
 
 # unpack SOURCE ID TREE CHECK: makes TREE a copy of SOURCE. An existing tree keeps the
 # files that did not change. $TREE.state is for sync-series. CHECK DIR SOURCE dies if
-# DIR is not what is wanted; then nothing changes.
+# DIR is not what is wanted; then nothing changes. Files that change get the present time:
+# with their own, make would keep objects of another version.
 unpack() {
 	[ "$(cat "$3.state/source" 2>/dev/null)" = "$2" ] && [ -d "$3" ] && return
 	if [ -d "$1" ]; then
@@ -98,7 +99,7 @@ unpack() {
 		say "copying $1"
 		mkdir -p "$3.state" "$3"
 		rm -f "$3.state/source" "$3.state/key"
-		rsync -a --delete --exclude=.git --exclude='*.o' --exclude='*.cmd' \
+		rsync -a --no-times --checksum --delete --exclude=.git --exclude='*.o' --exclude='*.cmd' \
 			--exclude=/.config --exclude=/build --exclude=/.pc --exclude=/include/config \
 			--exclude=/include/generated --exclude='/arch/*/include/generated' \
 			"$1/" "$3/"
@@ -106,7 +107,7 @@ unpack() {
 		say "unpacking $1"
 		rm -rf "$3.new"
 		mkdir "$3.new"
-		tar -xf "$1" -C "$3.new" --strip-components=1 ||
+		tar -xmf "$1" -C "$3.new" --strip-components=1 ||
 			die "$1: not a source tarball (or the disk is full)"
 		("$4" "$3.new" "$1") || { rm -rf "$3.new"; exit 1; }
 		mkdir -p "$3.state"

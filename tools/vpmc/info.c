@@ -41,7 +41,7 @@ static const char *const kinds[] = {
 };
 
 static const char *const features[] = {
-	"rdpmc", "pmi", "global-ctrl", "full-width", "time",
+	"rdpmc", "pmi", "global-ctrl", "full-width", "time", "hybrid", "hide",
 };
 
 /* Returns true if CPUID announces a PMU, whether or not the kernel uses it. */

@@ -34,6 +34,7 @@ enum counted {
 	PERIODS,		/* that of the watcher, with periods */
 	CPUS,			/* both modes of all CPUs */
 	CPUS_STOPPED,		/* the same, and stopped */
+	CPUS_REPLACED,		/* the same; then they count another event */
 };
 
 /* Why the watcher may use RDPMC. */
@@ -172,6 +173,8 @@ static int watch(struct hidden *h)
 static const struct choice kernel_mode[] = {
 	{ EV_KERNEL_INSNS, VPMC_ANY }, { 0x200c4, VPMC_ANY }, {}
 };
+/* Has a fixed counter of its own. */
+static const struct choice reference[] = { { 0x30300, VPMC_ANY }, {} };
 static const struct choice user_mode[] = { { EV_INSNS, VPMC_ANY }, {} };
 static const struct choice both_modes[] = {
 	{ 0x300c0, VPMC_ANY }, { 0x300c4, VPMC_ANY }, {}
@@ -272,6 +275,8 @@ HIDDEN(cpus_own_set, CPUS, OWN_SET);
 HIDDEN(cpus_stopped_mapped_before, CPUS_STOPPED, MAPPED_BEFORE);
 HIDDEN(cpus_stopped_mapped_after, CPUS_STOPPED, MAPPED_AFTER);
 HIDDEN(cpus_stopped_everybody, CPUS_STOPPED, EVERYBODY);
+HIDDEN(cpus_replaced_mapped_before, CPUS_REPLACED, MAPPED_BEFORE);
+HIDDEN(cpus_replaced_everybody, CPUS_REPLACED, EVERYBODY);
 
 static bool is_family(enum counted counted)
 {
@@ -318,6 +323,10 @@ static int end(enum counted counted, int fd)
 {
 	struct vpmc_control control;
 
+	if (counted == CPUS_REPLACED)
+		return global_stop(fd) ?:
+		       global_program(fd, VPMC_ALL_CPUS, reference) ?:
+		       global_start(fd);
 	if (counted >= CPUS)
 		return close(fd);
 	if (counted != REPLACED)
@@ -386,6 +395,8 @@ static void play_both(struct __test_metadata *_metadata, struct hidden *h,
 	h->ended = true;
 	ASSERT_EQ(0, wake(h->to_watcher));
 	EXPECT_EQ(0, child_status(pid));
+	if (counted == CPUS_REPLACED)
+		EXPECT_EQ(0, close(fd));
 }
 
 static bool hides_by_select(void)
