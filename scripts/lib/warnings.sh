@@ -2,9 +2,10 @@
 # shellcheck shell=sh disable=SC2154 # top, cache and tmp come from those who source this
 # What the compiler and sparse report about the files of the series. Sourced by suites
 # after tap.sh, common.sh, source.sh and kernel.sh. series-exceptions lists the accepted
-# reports.
+# reports, and exceptions of the base those of its tools alone.
 tree=$VPMC_TREE
-exceptions=$top/scripts/suites/series-exceptions
+exceptions=$tmp/exceptions
+cat "$top/scripts/suites/series-exceptions" "$top/bases/$KBASE/exceptions" >"$exceptions"
 
 # expected TOOL: reads TOOL's reports, "FILE:LINE: TEXT", from standard input. Fails on
 # reports without an exception, and on exceptions without a report.

@@ -61,7 +61,9 @@ class Failed(Exception):
 
 
 def programs(top):
-    return os.path.join(top, "build", "bench", "bin")
+    """Returns the directory of the programs. They contain libperf of the kernel's tree."""
+    base = os.environ.get("KBASE")
+    return os.path.join(top, "build", f"bench-{base}" if base else "bench", "bin")
 
 
 # guests whose programs are built from PAPI's source
