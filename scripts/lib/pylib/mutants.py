@@ -126,6 +126,23 @@ def parse(path):
     return mutants
 
 
+def of_base(mutants, path):
+    """Returns the mutants, with those of the list of a base instead of the ones that have their
+    names. A base lists mutants whose lines are others in its version of Linux."""
+    own = {m.name: m for m in parse(path)}
+    known = {m.name: m for m in mutants}
+    bad = [f"{path}: {name} replaces no mutant" for name in own if name not in known]
+    bad += [f"{path}: {name} is the one that it replaces" for name, m in own.items()
+            if name in known and (m.old, m.new, m.file, m.function) ==
+            (known[name].old, known[name].new, known[name].file, known[name].function)]
+    bad += [f"{path}: {name} has another fault or test than the one that it replaces" for name, m in own.items()
+            if name in known and (m.fault, m.guest, m.program, m.test) !=
+            (known[name].fault, known[name].guest, known[name].program, known[name].test)]
+    if bad:
+        raise Bad("\n".join(bad))
+    return [own.get(m.name, m) for m in mutants]
+
+
 def _check_test(m, guests, program):
     if m.guest not in guests:
         raise Bad(f"{m.name}: there is no guest {m.guest}")

@@ -131,8 +131,11 @@ static int poll_hup(int fd)
 	return poll(&poll_fd, 1, 0) == 1 ? poll_fd.revents : 0;
 }
 
-/* Two reads by RDPMC, and what stands between them and in the second. */
-static uint64_t between(struct set *set, long turns)
+/*
+ * Two reads by RDPMC, and what stands between them and in the second. One copy of the
+ * code, so that two calls differ in the loop alone.
+ */
+static __attribute__((__noinline__, __noclone__)) uint64_t between(struct set *set, long turns)
 {
 	uint64_t before = vpmc_read_1(set->page);
 
