@@ -83,7 +83,8 @@ beat() {
 
 # make_cache: makes the directory for downloads and builds
 make_cache() {
-	mkdir -p "$cache" || die "downloads and builds need a directory of yours; VPMC_CACHE=DIR takes another one"
+	mkdir -p "$cache/lock" && [ -w "$cache/lock" ] ||
+		die "$cache cannot be written: downloads and builds need a directory of yours; VPMC_CACHE=DIR takes another one"
 }
 
 # lock NAME FD: holds the lock until this process and its children end
@@ -93,7 +94,6 @@ lock() {
 	esac
 	need flock
 	make_cache
-	mkdir -p "$cache/lock"
 	eval "exec $2>>\"\$cache/lock/\$1\""
 	if ! flock -n "$2"; then
 		say "waiting for the $1 lock, held by" \
