@@ -75,14 +75,19 @@
 #define LVT_PERIODIC		0x20000
 #define VECTOR_PMI		0x40
 #define VECTOR_TICK		0x41
+#define VECTOR_DB		1
 #define VECTOR_NMI		2
+#define VECTOR_UD		6
+#define VECTOR_GP		13
 #define VECTOR_USER_DONE	0x80
 
 /* Selectors: CPL 0, and those of rdpmc_at() */
+#define KERNEL_CODE		0x08
 #define KERNEL_DATA		0x10
 #define USER_CODE		0x18
 #define USER_DATA		0x20
 #define TASK_STATE		0x28
+#define KERNEL_CODE_64		0x30
 
 /* The second processor: where it starts and reports, what it writes */
 #define AP_START		0x8000
@@ -101,6 +106,22 @@
 #define PMI_TAIL_INSNS		2
 #define TICK_INSNS		3
 #define USER_INSNS		2	/* of rdpmc_at(), at its CPL */
+
+/* What resume-flag.S executes, and offsets in struct resume */
+#define RF_TURNS		5	/* of its loop */
+#define RF_PASSES		8	/* of its string instruction */
+#define RF_DB_INSNS		6
+#define RF_START		0
+#define RF_MSR			8
+#define RF_HITS			12
+#define RF_INTERRUPTS		16
+#define RF_HITS_BEFORE		20
+#define RF_EIP			24
+#define RF_EFLAGS		28
+#define RF_EBX			32
+#define RF_FAULTS		36
+#define RF_BUFFER		40
+#define EFLAGS_RF		(1 << 16)
 
 #ifndef __ASSEMBLER__
 
@@ -132,6 +153,21 @@ extern u32 task_state[];
 extern char spin_loop[], spin_stopped[], ap_code[], ap_code_end[];
 extern char pmi_nmi[], pmi_vector[], tick[], gp_fault[];
 extern volatile u32 ticks, gp_count;
+
+/* What resume-flag.S takes and returns */
+extern volatile struct resume {
+	u64 start;		/* starts the counter, written to this MSR */
+	u32 msr;
+	u32 hits;		/* of breakpoints */
+	u32 interrupts;		/* and at the last one: */
+	u32 hits_before, eip, eflags, ebx;
+	u32 faults_set;		/* number of faults that pushed RF */
+	unsigned char buffer[RF_PASSES];
+} resume;
+extern void rf_run_32(void), rf_run_64(void);
+extern char rf_breakpoint_32[], rf_interrupt_32[], rf_gp_32[], rf_ud_32[];
+extern char rf_breakpoint_64[], rf_interrupt_64[], rf_gp_64[], rf_ud_64[];
+extern char rf_in_loop_32[], rf_string_32[], rf_in_loop_64[], rf_string_64[];
 extern volatile u64 pmi_restart;
 
 /* Properties that the CPU must have, from the command line */
@@ -197,6 +233,7 @@ void test_silicon_reload(void);
 void test_no_pmu(void);
 void test_counting(void);
 void test_interrupts(void);
+void test_resume_flag(void);
 void test_crystal(bool want);
 void test_init(void);
 void test_cache(void);

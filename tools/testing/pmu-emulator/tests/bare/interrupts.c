@@ -16,7 +16,7 @@ struct frame {		/* pusha, and what the interrupt pushed */
 };
 
 static struct {		/* state at the last interrupt */
-	u32 count, vector, eip, ebx, ecx, lvtpc;
+	u32 count, vector, eip, eflags, ebx, ecx, lvtpc;
 	u64 control, status;
 } volatile pmi;
 
@@ -36,6 +36,7 @@ void pmi_handler(u32 vector, const struct frame *f)
 	pmi.count++;
 	pmi.vector = vector;
 	pmi.eip = f->eip;
+	pmi.eflags = f->eflags;
 	pmi.ebx = f->ebx;
 	pmi.ecx = f->ecx;
 	pmi.lvtpc = apic_read(APIC_LVTPC);
@@ -130,7 +131,7 @@ static void test_position_in_rep(void)
 {
 	static unsigned char buf[64];
 	const u32 n = sizeof(buf);
-	u32 wrong = 0, bytes = 0;
+	u32 wrong = 0, wrong_flag = 0, bytes = 0;
 
 	for (u32 period = 1; period <= n + 2; period++) {
 		u64 start = set_up(VECTOR_PMI, 0, EVENT_CYCLES, period);
@@ -145,10 +146,12 @@ static void test_position_in_rep(void)
 		wrong += pmi.count != 1;
 		wrong += pmi.eip != (u32)eip;
 		wrong += pmi.ecx != n - passes;
+		wrong_flag += !!(pmi.eflags & EFLAGS_RF) != (passes && eip == rep_stos_insn);
 		for (u32 i = 0; i < n; i++)
 			bytes += buf[i] == (unsigned char)start;
 	}
 	check_eq("position: within REP", wrong, 0);
+	check_eq("position: after each pass of REP, RF is pushed set", wrong_flag, 0);
 	check_eq("REP goes on after an interrupt", bytes, n * (n + 2));
 }
 

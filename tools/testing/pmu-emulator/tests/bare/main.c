@@ -121,7 +121,7 @@ static void set_gate(int vector, void *handler)
 	u32 addr = (u32)handler;
 
 	idt[vector].low = addr;
-	idt[vector].selector = 8;
+	idt[vector].selector = KERNEL_CODE;
 	idt[vector].type = 0x8e00;
 	idt[vector].high = addr >> 16;
 }
@@ -134,7 +134,7 @@ static void set_up_interrupts(void)
 	} __attribute__((packed)) idtr = { sizeof(idt) - 1, (u32)idt };
 
 	set_gate(VECTOR_NMI, pmi_nmi);
-	set_gate(13, gp_fault);
+	set_gate(VECTOR_GP, gp_fault);
 	set_gate(VECTOR_PMI, pmi_vector);
 	set_gate(VECTOR_TICK, tick);
 	set_gate(VECTOR_USER_DONE, user_done);
@@ -242,11 +242,13 @@ void bare_main(const u32 *multiboot)
 		test_amd();
 		test_counting();
 		test_interrupts();
+		test_resume_flag();
 		test_init();
 	} else if (want_pmu) {
 		test_registers();
 		test_counting();
 		test_interrupts();
+		test_resume_flag();
 		test_version();
 		if (hybrid) {
 			test_hybrid();

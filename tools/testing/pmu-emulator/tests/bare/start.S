@@ -263,6 +263,7 @@ user_done:
 	.balign	8
 gdt:	.quad	0, 0x00cf9b000000ffff, 0x00cf93000000ffff
 	.quad	0, 0, 0			/* rdpmc_at() fills them in */
+	.quad	0x00af9b000000ffff	/* KERNEL_CODE_64 */
 gdtr:	.word	. - gdt - 1
 	.long	gdt
 
