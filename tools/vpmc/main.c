@@ -28,7 +28,7 @@ static const struct {
 	{ "graph", graph_main },
 	{ "record", record_main },
 	{ "report", report_main },
-	{ "top", top_main },
+	{ "cpus", cpus_main },
 };
 
 static int run_command(int argc, char **argv)
@@ -41,7 +41,7 @@ static int run_command(int argc, char **argv)
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(argv[0], commands[i].name))
 			return commands[i].run(argc, argv);
-	fail(STATUS_OURS, "%s: no such command; there are stat, info, list, ctl, bench, graph, record, report, top and help (vpmc help)", argv[0]);
+	fail(STATUS_OURS, "%s: no such command; there are stat, info, list, ctl, bench, graph, record, report, cpus and help (vpmc help)", argv[0]);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -93,7 +93,7 @@ int main(int argc, char **argv)
 		       "  graph  who calls whom in a program, and what each function takes\n"
 		       "  record sample a program: in which functions and lines its events happen\n"
 		       "  report print what record, graph or the ranks of a parallel program have left\n"
-		       "  top    what each processor does\n"
+		       "  cpus   what each processor does\n"
 		       "  help   this text, or with a COMMAND the text of its --help\n"
 		       "\vvpmc help COMMAND tells more; so does man vpmc-COMMAND.",
 	};

@@ -26,7 +26,7 @@ _vpmc()
 	_init_completion -n : || return
 	for ((i = 1; i < cword; i++)); do
 		case ${words[i]} in
-		stat | info | list | ctl | bench | graph | record | report | top | help)
+		stat | info | list | ctl | bench | graph | record | report | cpus | help)
 			command=${words[i]}
 			break
 			;;
@@ -34,10 +34,10 @@ _vpmc()
 	done
 	case $command in
 	help)
-		COMPREPLY=($(compgen -W "stat info list ctl bench graph record report top" -- "$cur"))
+		COMPREPLY=($(compgen -W "stat info list ctl bench graph record report cpus" -- "$cur"))
 		;;
 	'')
-		COMPREPLY=($(compgen -W "stat info list ctl bench graph record report top help --help --usage --version" -- "$cur"))
+		COMPREPLY=($(compgen -W "stat info list ctl bench graph record report cpus help --help --usage --version" -- "$cur"))
 		return
 		;;
 	stat)
@@ -65,7 +65,7 @@ _vpmc()
 	bench)
 		COMPREPLY=($(compgen -W "-n -H -j --samples --histogram --json --help" -- "$cur"))
 		;;
-	top)
+	cpus)
 		COMPREPLY=($(compgen -W "-e -d -n --event --delay --rounds --revoke --help" -- "$cur"))
 		;;
 	ctl)

@@ -23,7 +23,7 @@ stat -o - true
 stat -j -o - true
 stat -a -o - -- true
 record -o - true
-top -n 1 -d 0.01
+cpus -n 1 -d 0.01
 help
 stat --help
 --version'

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck disable=SC2154 # known.numbers
-# stat -a and top: what each processor counts, and which users may count.
+# stat -a and cpus: what each processor counts, and which users may count.
 # shellcheck source=tools/vpmc/tests/guest-lib.sh
 . /add/guest-lib.sh
 
@@ -43,19 +43,19 @@ equal "-a: the kernel is counted" yes "$(awk '$1 == "all" { gsub(",", ""); print
 vpmc stat -a -x , -o csv -- true
 equal "-a: the usual events count both modes" "instructions:uk cycles:uk branches:uk branch-misses:uk" \
 	"$(awk -F , '$1 == "" && $5 == "events" { print $3 }' csv | xargs)"
-vpmc top -n 1 -d 0.01 >tables
-equal "top: the usual events count both modes" "CPU instructions:uk cycles:uk branches:uk" \
+vpmc cpus -n 1 -d 0.01 >tables
+equal "cpus: the usual events count both modes" "CPU instructions:uk cycles:uk branches:uk" \
 	"$(head -n 1 tables | xargs)"
 
-vpmc top -e instructions -d 0.05 -n 3 >tables
-equal "top: a status" 0 $?
-equal "top: three tables" "3 3" "$(grep -c '^CPU' tables) $(grep -c '^all' tables)"
+vpmc cpus -e instructions -d 0.05 -n 3 >tables
+equal "cpus: a status" 0 $?
+equal "cpus: three tables" "3 3" "$(grep -c '^CPU' tables) $(grep -c '^all' tables)"
 taskset 2 sh -c 'while :; do :; done' &
 busy=$!
-vpmc top -e instructions -d 0.2 -n 2 >tables
+vpmc cpus -e instructions -d 0.2 -n 2 >tables
 kill $busy
 n=$(awk '$1 == 1 { gsub(",", ""); n = $2 } END { print (n > 1000000) ? "many" : n }' tables)
-equal "top: a busy processor" many "$n"
+equal "cpus: a busy processor" many "$n"
 
 bad "-a and -p" 125 "vpmc: -a: counts whoever runs; leave out -p and -t" vpmc stat -a -p 1
 bad "-a and -r" 125 "vpmc: -a: counts one set once; leave out -r, --split, --metrics, --per-thread, --stopped and --rank" \
@@ -64,38 +64,38 @@ bad "-a, -j and -x" 125 "vpmc: -j and -x: one format is possible at a time; leav
 bad "-a and openmetrics" 125 "vpmc: -a: has no openmetrics; use -j or -x, or leave out --format" \
 	vpmc stat -a --format openmetrics -o file true
 bad "--revoke alone" 125 "vpmc: --revoke: is for processors; add -a" vpmc stat --revoke true
-bad "top with a COMMAND" 125 "vpmc: true: vpmc top runs no command; leave it out, or use vpmc stat -a" vpmc top true
-bad "top -d 0" 125 "vpmc: -d 0: not a number from 0.001 to 1000000; give one" vpmc top -d 0
+bad "cpus with a COMMAND" 125 "vpmc: true: vpmc cpus runs no command; leave it out, or use vpmc stat -a" vpmc cpus true
+bad "cpus -d 0" 125 "vpmc: -d 0: not a number from 0.001 to 1000000; give one" vpmc cpus -d 0
 bad "-a as nobody" 125 "vpmc: /dev/perfctr: only users who may count whole processors by perf may use it; be root, or have CAP_PERFMON and the file's permission" \
 	confined -u vpmc stat -a true
-bad "top as nobody" 125 "vpmc: /dev/perfctr: only users who may count whole processors by perf may use it; be root, or have CAP_PERFMON and the file's permission" \
-	confined -u vpmc top -n 1
+bad "cpus as nobody" 125 "vpmc: /dev/perfctr: only users who may count whole processors by perf may use it; be root, or have CAP_PERFMON and the file's permission" \
+	confined -u vpmc cpus -n 1
 
 # only one use at a time
-vpmc top -d 0.05 >/dev/null &
-top=$!
+vpmc cpus -d 0.05 >/dev/null &
+cpus=$!
 held() {
 	vpmc info | grep -q "^held by: .*the PMU counts for processors"
 }
 await held
-bad "stat beside top" 125 "vpmc: counting: the PMU counts for processors (/dev/perfctr); end vpmc stat -a or vpmc top" \
+bad "stat beside cpus" 125 "vpmc: counting: the PMU counts for processors (/dev/perfctr); end vpmc stat -a or vpmc cpus" \
 	vpmc stat -e instructions true
-bad "top beside top" 125 "vpmc: counting: the PMU counts for processors (/dev/perfctr); end vpmc stat -a or vpmc top" \
-	vpmc top -e instructions -n 1
-kill $top
-end $top
-equal "top: Ctrl-C and its like end it" 0 $?
-equal "stat after top" "$KNOWN_ALONE" "$(value instructions:u -e instructions -- known)"
+bad "cpus beside cpus" 125 "vpmc: counting: the PMU counts for processors (/dev/perfctr); end vpmc stat -a or vpmc cpus" \
+	vpmc cpus -e instructions -n 1
+kill $cpus
+end $cpus
+equal "cpus: Ctrl-C and its like end it" 0 $?
+equal "stat after cpus" "$KNOWN_ALONE" "$(value instructions:u -e instructions -- known)"
 vpmc stat -e instructions -o /dev/null -- sleep 100 &
 stat=$!
 counts() {
 	vpmc info | grep -q "^held by: .*vpmc has the PMU"
 }
 await counts
-bad "top beside stat" 125 "vpmc: counting: threads have counters; end them, or take the PMU by --revoke" \
-	vpmc top -e instructions -n 1
-vpmc top -e instructions -d 0.05 -n 1 --revoke >tables
-equal "top --revoke" "0 1" "$? $(grep -c '^all' tables)"
+bad "cpus beside stat" 125 "vpmc: counting: threads have counters; end them, or take the PMU by --revoke" \
+	vpmc cpus -e instructions -n 1
+vpmc cpus -e instructions -d 0.05 -n 1 --revoke >tables
+equal "cpus --revoke" "0 1" "$? $(grep -c '^all' tables)"
 kill $stat
 wait $stat || :
 

@@ -48,7 +48,7 @@ stat -a true
 stat -p 1
 record -o /dev/null true
 graph calls plain 1
-top -n 1
+cpus -n 1
 ctl read -t 1
 bench -n 2'
 

@@ -25,6 +25,6 @@ trees=$(grep -o '"threads":[0-9]*' g.json | awk -F : '{ n += $2 } END { print n 
 lost=$(sed -n 's/.*"unrecorded":\([0-9]*\).*/\1/p' g.json)
 equal "$n threads: graph has them all, or says how many are missing" "$((n + 1))" "$((trees + lost))"
 many "$n" &
-vpmc top -n 2 -d 0.1 >tables
-equal "$n threads: top" 0 $?
+vpmc cpus -n 2 -d 0.1 >tables
+equal "$n threads: cpus" 0 $?
 wait

@@ -95,7 +95,7 @@ static const struct text reasons[] = {
 		"an architectural event: instructions, cycles, branches" },
 	[VPMC_REASON_PMU_GLOBAL] = { "pmu-global",
 		"the PMU counts for processors (/dev/perfctr)",
-		"end vpmc stat -a or vpmc top" },
+		"end vpmc stat -a or vpmc cpus" },
 	[VPMC_REASON_PMU_THREADS] = { "pmu-threads",
 		"threads have counters", "end them, or take the PMU by --revoke" },
 	[VPMC_REASON_CPU_RUNNING] = { "cpu-running",
@@ -168,7 +168,7 @@ static const struct text holders[] = {
 		.help = "sysctl kernel.vpmc_revoke=0" },
 	[VPMC_HOLDER_GLOBAL] = {
 		.text = "the PMU counts for processors (/dev/perfctr)",
-		.help = "end vpmc stat -a or vpmc top" },
+		.help = "end vpmc stat -a or vpmc cpus" },
 	[VPMC_HOLDER_GUEST] = {
 		.text = "KVM gives the counters to a virtual machine (mediated vPMU)",
 		.help = "end that machine" },

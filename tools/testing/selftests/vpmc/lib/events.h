@@ -93,7 +93,7 @@ static inline const char *mend(unsigned int reason)
 	case VPMC_REASON_LEFT_TO_PERF:
 		return all_counters();
 	case VPMC_REASON_PMU_GLOBAL:
-		return "the PMU, which counts for CPUs: end that program, such as vpmc top";
+		return "the PMU, which counts for CPUs: end that program, such as vpmc cpus";
 	case VPMC_REASON_PMU_GUEST:
 		return "the PMU, which KVM gives to a virtual machine: end it";
 	}

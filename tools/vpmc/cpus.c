@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * vpmc top: shows periodically what each processor does.
+ * vpmc cpus: shows periodically what each processor does.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -21,13 +21,13 @@
 
 enum { OPTION_REVOKE = 0x100 };
 
-struct top {
+struct cpus_options {
 	struct stat_options stat;
 	unsigned int delay_ms;
 	unsigned int rounds;	/* number of tables; 0 means until a signal */
 };
 
-static const struct argp_option top_option[] = {
+static const struct argp_option cpus_option[] = {
 	{ "event", 'e', "EVENTS", 0, "What to count: a list separated by commas (the usual: instructions, cycles, branches, branch-misses)", 0 },
 	{ "delay", 'd', "SECONDS", 0, "Time from one table to the next one (1)", 0 },
 	{ "rounds", 'n', "N", 0, "Print N tables and end (until Ctrl-C)", 0 },
@@ -37,23 +37,23 @@ static const struct argp_option top_option[] = {
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	struct top *top = state->input;
+	struct cpus_options *options = state->input;
 
 	switch (key) {
 	case 'e':
-		top->stat.events = options_list(top->stat.events, arg);
+		options->stat.events = options_list(options->stat.events, arg);
 		return 0;
 	case 'd':
-		top->delay_ms = options_milliseconds("-d", arg);
+		options->delay_ms = options_milliseconds("-d", arg);
 		return 0;
 	case 'n':
-		top->rounds = options_number("-n", arg, 1, 1000000000);
+		options->rounds = options_number("-n", arg, 1, 1000000000);
 		return 0;
 	case OPTION_REVOKE:
-		top->stat.revoke = true;
+		options->stat.revoke = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		fail(STATUS_OURS, "%s: vpmc top runs no command; leave it out, or use vpmc stat -a",
+		fail(STATUS_OURS, "%s: vpmc cpus runs no command; leave it out, or use vpmc stat -a",
 		     arg);
 	default:
 		return options_default(key, state);
@@ -82,7 +82,7 @@ static bool wait_until(int64_t until)
 }
 
 static void show(const struct vpmc_cpus *cpus, const struct group *group,
-		 const struct top *top)
+		 const struct cpus_options *options)
 {
 	struct cpus_sample counts = {}, before = {}, other;
 	bool terminal = isatty(STDOUT_FILENO);
@@ -90,7 +90,7 @@ static void show(const struct vpmc_cpus *cpus, const struct group *group,
 	unsigned int round = 0;
 
 	do {
-		next += top->delay_ms;
+		next += options->delay_ms;
 		if (!wait_until(next))
 			break;
 		cpus_read(cpus, &counts);
@@ -104,31 +104,31 @@ static void show(const struct vpmc_cpus *cpus, const struct group *group,
 		other = before;
 		before = counts;
 		counts = other;
-	} while (++round != top->rounds);
+	} while (++round != options->rounds);
 	free(counts.cpu);
 	free(before.cpu);
 }
 
-int top_main(int argc, char **argv)
+int cpus_main(int argc, char **argv)
 {
 	static const struct argp argp = {
-		.options = top_option,
+		.options = cpus_option,
 		.parser = parse,
 		.doc = "Shows what each processor has counted since the table before, whoever ran there."
-		       "\vNeeds the rights to count whole processors, see vpmc-top(1).",
+		       "\vNeeds the rights to count whole processors, see vpmc-cpus(1).",
 	};
-	struct top top = {
+	struct cpus_options options = {
 		.stat = { .repeat = 1, .all_cpus = true },
 		.delay_ms = 1000,
 	};
 	struct vpmc_cpus *cpus;
 	struct plan plan;
 
-	options_parse("vpmc top", &argp, argc, argv, &top);
+	options_parse("vpmc cpus", &argp, argc, argv, &options);
 	signals_begin();
-	cpus = cpus_open(&plan, &top.stat);
+	cpus = cpus_open(&plan, &options.stat);
 	cpus_start(cpus);
-	show(cpus, &plan.groups[0], &top);
+	show(cpus, &plan.groups[0], &options);
 	vpmc_cpus_close(cpus);
 	return 0;
 }
