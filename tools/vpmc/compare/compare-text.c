@@ -132,7 +132,7 @@ static void sentences(FILE *file, const struct comparison *comparison,
 	if (has_test(comparison, TEST_EXACT))
 		print(file, "exact: all runs of a side have the same count, so that each difference is real");
 	if (has_test(comparison, TEST_SINGLE))
-		print(file, "one run each: a difference is real if the event counts the same in each run; -r shows whether it does");
+		print(file, "one run each: a difference is real if the event counts the same in each run, which -r shows; times vary");
 	if (has_test(comparison, TEST_RANK))
 		print(file, "rank test: Mann-Whitney U, two-sided; p above 0.05 is within the spread of the runs");
 	if (has_test(comparison, TEST_TOO_FEW))

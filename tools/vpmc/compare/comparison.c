@@ -110,9 +110,9 @@ static enum test test_of(const struct series *base, const struct series *now)
 {
 	if (now->left_out)
 		return TEST_NONE;
-	/* A time varies, even if some runs took equally long. */
-	if (!now->is_time && base->nr == 1 && now->nr == 1)
+	if (base->nr == 1 && now->nr == 1)
 		return TEST_SINGLE;
+	/* A time varies, even if some runs took equally long. */
 	if (!now->is_time && is_constant(base) && is_constant(now))
 		return TEST_EXACT;
 	return rank_test_can_tell(base->nr, now->nr) ? TEST_RANK : TEST_TOO_FEW;
@@ -126,7 +126,7 @@ static enum verdict verdict_of(const struct row *row)
 		return VERDICT_NONE;
 	if (is_constant(base) && is_constant(now) && base->order.min == now->order.min)
 		return VERDICT_SAME;
-	if (row->test == TEST_TOO_FEW)
+	if (row->test == TEST_TOO_FEW || (row->test == TEST_SINGLE && now->is_time))
 		return VERDICT_UNKNOWN;
 	if (row->test == TEST_RANK && row->rank.p > SIGNIFICANCE)
 		return VERDICT_SPREAD;
