@@ -70,7 +70,7 @@ static void set_format(struct stat_options *options, const char *name)
 	options->separator = strcmp(name, "csv") ? 0 : ',';
 	if (!options->json && !options->openmetrics && !options->separator &&
 	    !options->markdown && strcmp(name, "text"))
-		fail(STATUS_OURS, "--format %s: there is none of that name; use text, json, csv or openmetrics",
+		fail(STATUS_OURS, "--format %s: there is none of that name; use text, json, csv or openmetrics, and markdown for a comparison",
 		     name);
 }
 

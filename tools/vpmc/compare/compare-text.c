@@ -90,7 +90,8 @@ static void make_cells(const struct row *row, char *text[NR_COLUMNS])
 	text[COLUMN_PERCENT] = percent_text(row);
 	if (row->limit)
 		text[COLUMN_LIMIT] = get_text("%s: %s", row->limit->text,
-					      row->beyond ? "beyond" : "within");
+					      row->beyond ? "beyond" :
+					      row->passed ? "within the spread" : "within");
 }
 
 static void free_cells(char *text[NR_COLUMNS])
@@ -111,31 +112,34 @@ static char *side_text(const struct side *side)
 	return get_text("%s, medians of %" PRIu64 " runs%s", side->name, side->runs, warmup);
 }
 
-/* Returns true if a line's test is this one, and has found something. */
-static bool has_test(const struct comparison *comparison, enum test test)
+/* Returns the first line of that test in which the values are not all equal, or NULL. */
+static const struct row *first_of(const struct comparison *comparison, enum test test)
 {
 	unsigned int i;
 
 	for (i = 0; i < comparison->nr; i++)
 		if (comparison->row[i].test == test &&
 		    comparison->row[i].verdict != VERDICT_SAME)
-			return true;
-	return false;
+			return &comparison->row[i];
+	return NULL;
 }
 
 /* Calls @print for each sentence about the tests and the sides. */
 static void sentences(FILE *file, const struct comparison *comparison,
 		      void (*print)(FILE *file, const char *text))
 {
+	const struct row *ranked = first_of(comparison, TEST_RANK);
 	unsigned int i;
 
-	if (has_test(comparison, TEST_EXACT))
+	if (first_of(comparison, TEST_EXACT))
 		print(file, "exact: all runs of a side have the same count, so that each difference is real");
-	if (has_test(comparison, TEST_SINGLE))
+	if (first_of(comparison, TEST_SINGLE))
 		print(file, "one run each: a difference is real if the event counts the same in each run, which -r shows; times vary");
-	if (has_test(comparison, TEST_RANK))
-		print(file, "rank test: Mann-Whitney U, two-sided; p above 0.05 is within the spread of the runs");
-	if (has_test(comparison, TEST_TOO_FEW))
+	if (ranked && ranked->rank.exact)
+		print(file, "rank test: Mann-Whitney U, two-sided, exact; p above 0.05 is within the spread of the runs");
+	else if (ranked)
+		print(file, "rank test: Mann-Whitney U, two-sided, by the normal distribution; p above 0.05 is within the spread of the runs");
+	if (first_of(comparison, TEST_TOO_FEW))
 		print(file, "too few runs: no rank test of so few can tell a difference from chance; -r 4 of each side is the least");
 	for (i = 0; i < comparison->nr_notes; i++)
 		print(file, comparison->note[i]);

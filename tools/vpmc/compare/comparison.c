@@ -153,8 +153,8 @@ static struct row compare(const struct comparison *comparison, const struct seri
 		row.rank = rank_test(base->value, base->nr, now->value, now->nr);
 	row.verdict = verdict_of(&row);
 	row.limit = limits_find(&comparison->limits, now);
-	row.beyond = row.limit && row.verdict != VERDICT_SPREAD &&
-		     limit_passed(row.limit, was, is);
+	row.passed = row.limit && limit_passed(row.limit, was, is);
+	row.beyond = row.passed && row.verdict != VERDICT_SPREAD;
 	return row;
 }
 

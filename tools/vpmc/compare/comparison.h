@@ -43,7 +43,8 @@ struct row {
 	struct rank_test rank;	/* of TEST_RANK */
 	enum verdict verdict;
 	const struct limit *limit;	/* or NULL */
-	bool beyond;		/* and not within the spread of the runs */
+	bool passed;		/* it is more than the limit permits */
+	bool beyond;		/* likewise, and it is not within the spread of the runs */
 };
 
 struct comparison {
