@@ -35,6 +35,11 @@ equal "--vs: status, difference, test, runs" '0 1000000 "exact" 5 1' \
 	"$? $(json difference vs.json) $(json test vs.json) $(json runs vs.json) $(json warmup vs.json)"
 cp two.json vs.json more.json /out
 
+vpmc stat -j -o left.json -e 'instructions,OFFCORE_RESPONSE_0:DMND_DATA_RD:L3_HIT?' -- /add/base/turns
+vpmc stat --compare left.json --limit 0 -o text -- /add/base/turns
+equal "--compare: an event that the base left out is left out" "0 OFFCORE_RESPONSE_0:DMND_DATA_RD:L3_HIT left out" \
+	"$? $(grep OFFCORE text | xargs)"
+
 # A comparison adds nothing to what is counted.
 value x -r 2 -e instructions,branches -- known many
 vpmc stat -j -o known.json -r 2 -e instructions,branches -- known many
