@@ -16,6 +16,7 @@ int bench_main(int argc, char **argv);
 int graph_main(int argc, char **argv);
 int record_main(int argc, char **argv);
 int report_main(int argc, char **argv);
+int compare_main(int argc, char **argv);
 int cpus_main(int argc, char **argv);
 
 /* main() of perfex, which is vpmc under another name */

@@ -28,6 +28,7 @@ static const struct {
 	{ "graph", graph_main },
 	{ "record", record_main },
 	{ "report", report_main },
+	{ "compare", compare_main },
 	{ "cpus", cpus_main },
 };
 
@@ -41,7 +42,7 @@ static int run_command(int argc, char **argv)
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(argv[0], commands[i].name))
 			return commands[i].run(argc, argv);
-	fail(STATUS_OURS, "%s: no such command; there are stat, info, list, ctl, bench, graph, record, report, cpus and help (vpmc help)", argv[0]);
+	fail(STATUS_OURS, "%s: no such command; there are stat, info, list, ctl, bench, graph, record, report, compare, cpus and help (vpmc help)", argv[0]);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -85,16 +86,17 @@ int main(int argc, char **argv)
 		.parser = parse,
 		.args_doc = "COMMAND [OPTION]...",
 		.doc = "Virtual performance counters.\n\nCommands:\n"
-		       "  stat   count a program, a process or a thread\n"
-		       "  info   what can be counted here, or why nothing can\n"
-		       "  list   the events of this processor\n"
-		       "  ctl    start, stop, clear or read the counters of a thread\n"
-		       "  bench  what reading counters costs on this machine\n"
-		       "  graph  who calls whom in a program, and what each function takes\n"
-		       "  record sample a program: in which functions and lines its events happen\n"
-		       "  report print what record, graph or the ranks of a parallel program have left\n"
-		       "  cpus   what each processor does\n"
-		       "  help   this text, or with a COMMAND the text of its --help\n"
+		       "  stat    count a program, a process or a thread\n"
+		       "  info    what can be counted here, or why nothing can\n"
+		       "  list    the events of this processor\n"
+		       "  ctl     start, stop, clear or read the counters of a thread\n"
+		       "  bench   what reading counters costs on this machine\n"
+		       "  graph   who calls whom in a program, and what each function takes\n"
+		       "  record  sample a program: in which functions and lines its events happen\n"
+		       "  report  print what record, graph or the ranks of parallel programs left\n"
+		       "  compare two results of stat: what a change of the program costs\n"
+		       "  cpus    what each processor does\n"
+		       "  help    this text, or with a COMMAND the text of its --help\n"
 		       "\vvpmc help COMMAND tells more; so does man vpmc-COMMAND.",
 	};
 	char help[] = "--help";

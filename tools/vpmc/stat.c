@@ -14,19 +14,22 @@
 #include "common/fail.h"
 #include "common/options.h"
 #include "common/output.h"
+#include "compare/measured.h"
 #include "cpus/cpus.h"
 #include "stat/child.h"
-#include "stat/input.h"
+#include "stat/measure.h"
 #include "stat/openmetrics.h"
 #include "stat/result.h"
 
 enum { OPTION_NO_INHERIT = 0x100, OPTION_PER_THREAD, OPTION_METRICS,
        OPTION_SPLIT, OPTION_STOPPED, OPTION_FORMAT, OPTION_INTERVAL,
-       OPTION_RANK, OPTION_REVOKE };
+       OPTION_RANK, OPTION_REVOKE, OPTION_WARMUP, OPTION_COMPARE, OPTION_VS,
+       OPTION_LIMIT, OPTION_OTHER_CPU };
 
 static const struct argp_option stat_option[] = {
 	{ "event", 'e', "EVENTS", 0, "What to count: a list separated by commas, or none (the usual: instructions, cycles, branches, branch-misses)", 0 },
-	{ "repeat", 'r', "N", 0, "Run COMMAND N times and print means and standard deviations", 0 },
+	{ "repeat", 'r', "N", 0, "Run COMMAND N times and print means, deviations, medians and outliers", 0 },
+	{ "warmup", OPTION_WARMUP, "N", 0, "Run COMMAND N times before, without keeping what is counted", 0 },
 	{ "no-inherit", OPTION_NO_INHERIT, NULL, 0, "Count only the first thread: not the threads and processes that it creates", 0 },
 	{ "per-thread", OPTION_PER_THREAD, NULL, 0, "Print a table of the counts of each thread as well", 0 },
 	{ "metrics", OPTION_METRICS, NULL, 0, "Print ratios such as instructions per cycle as well, and count the events that they need", 0 },
@@ -34,7 +37,7 @@ static const struct argp_option stat_option[] = {
 	{ "stopped", OPTION_STOPPED, NULL, 0, "Do not start the counters: the program does that, or vpmc ctl", 0 },
 	{ "json", 'j', NULL, 0, "Print the result as one JSON object", 1 },
 	{ "csv", 'x', "SEPARATOR", 0, "Print the result as CSV, with this character between the fields", 1 },
-	{ "format", OPTION_FORMAT, "FORMAT", 0, "Print the result in this format: text (the default), json, csv, or openmetrics, which needs -o", 1 },
+	{ "format", OPTION_FORMAT, "FORMAT", 0, "Print the result in this format: text (the default), json, csv, or openmetrics, which needs -o; of a comparison also markdown", 1 },
 	{ "interval", OPTION_INTERVAL, "SECONDS", 0, "With --format openmetrics: write the file again every SECONDS seconds", 1 },
 	{ "rank", OPTION_RANK, NULL, 0, "For a rank of a parallel program: write a JSON file of this rank into the directory of -o", 1 },
 	{ "output", 'o', "FILE", 0, "Write the result to FILE, or to standard output if it is -; the default is standard error", 1 },
@@ -42,6 +45,10 @@ static const struct argp_option stat_option[] = {
 	{ "revoke", OPTION_REVOKE, NULL, 0, "With -a: take the PMU from threads that count", 2 },
 	{ "pid", 'p', "PID", 0, "Count the threads of a process, until it ends, COMMAND does, or Ctrl-C comes", 2 },
 	{ "tid", 't', "TID", 0, "Count one thread, and none that it creates, until it ends, COMMAND does, or Ctrl-C comes", 2 },
+	{ "compare", OPTION_COMPARE, "FILE", 0, "Compare with FILE, which an earlier vpmc stat -j has written; without -e, count the events of FILE", 3 },
+	{ "vs", OPTION_VS, "COMMAND", 0, "Run this COMMAND in turns with the other one, and compare them", 3 },
+	{ "limit", OPTION_LIMIT, "LIMIT", 0, "How much more of each event is permitted, such as 0.5%, 1000 or instructions=0.5%; beyond that, the exit status is 1", 3 },
+	{ "other-cpu", OPTION_OTHER_CPU, NULL, 0, "A FILE of another processor is no error", 3 },
 	{}
 };
 
@@ -59,11 +66,35 @@ static void set_format(struct stat_options *options, const char *name)
 {
 	options->json = !strcmp(name, "json");
 	options->openmetrics = !strcmp(name, "openmetrics");
+	options->markdown = !strcmp(name, "markdown");
 	options->separator = strcmp(name, "csv") ? 0 : ',';
 	if (!options->json && !options->openmetrics && !options->separator &&
-	    strcmp(name, "text"))
-		fail(STATUS_OURS, "--format %s: there is none of that name; use text, json, csv or openmetrics",
+	    !options->markdown && strcmp(name, "text"))
+		fail(STATUS_OURS, "--format %s: there is none of that name; use text, json, csv or openmetrics, and markdown for a comparison",
 		     name);
+}
+
+/* Parses the options of a comparison, and those that all commands have. */
+static error_t parse_comparison(int key, char *arg, struct argp_state *state)
+{
+	struct stat_options *options = state->input;
+
+	switch (key) {
+	case OPTION_COMPARE:
+		options->base = arg;
+		return 0;
+	case OPTION_VS:
+		options->other = arg;
+		return 0;
+	case OPTION_LIMIT:
+		options->limits = options_list(options->limits, arg);
+		return 0;
+	case OPTION_OTHER_CPU:
+		options->other_cpu = true;
+		return 0;
+	default:
+		return options_default(key, state);
+	}
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -76,6 +107,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'r':
 		options->repeat = options_number("-r", arg, 1, 1000000);
+		return 0;
+	case OPTION_WARMUP:
+		options->warmup = options_number("--warmup", arg, 0, 1000000);
 		return 0;
 	case OPTION_NO_INHERIT:
 		options->inherit = false;
@@ -126,7 +160,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options->command = options_command(state);
 		return 0;
 	default:
-		return options_default(key, state);
+		return parse_comparison(key, arg, state);
 	}
 }
 
@@ -184,30 +218,6 @@ static void check(const struct stat_options *options, const struct plan *plan)
 		fail(STATUS_OURS, "COMMAND: there is none to be repeated; name one, such as -- sleep 5, or leave out -r and --split");
 }
 
-static void measure(struct result *result)
-{
-	const struct stat_options *options = result->options;
-	const struct plan *plan = result->plan;
-	struct input before = input_now();
-	unsigned int i, g;
-
-	for (i = 0; i < options->repeat && !interrupted(); i++)
-		for (g = 0; g < plan->nr && !interrupted(); g++) {
-			struct run *run;
-
-			result->run = get_memory(result->run, result->nr + 1,
-						 sizeof(*result->run));
-			run = &result->run[result->nr];
-			*run = (struct run){ .group = g };
-			if (options->pid || options->tid)
-				target_run(options, &plan->groups[g], run);
-			else
-				command_run(options, &plan->groups[g], run);
-			if (!result->nr++ && options->repeat * plan->nr > 1)
-				result->input_was_read = input_was_read(&before);
-		}
-}
-
 static int exit_status(const struct result *result)
 {
 	struct remarks remarks = result_remarks(result);
@@ -227,14 +237,15 @@ int stat_main(int argc, char **argv)
 		.args_doc = "[--] COMMAND [ARGUMENT]...\n-a [-- COMMAND...]\n-p PID [-- COMMAND...]\n-t TID [-- COMMAND...]",
 		.doc = "Counts what COMMAND, its threads and its children do, from the first instruction to the last."
 		       "\vEvents are described in vpmc(7), and listed by vpmc list. "
-		       "The exit status is COMMAND's; 128+N if signal N ended it; 127 if it is not found, 126 if it cannot be executed; 125 if something else failed.",
+		       "The exit status is COMMAND's; 128+N if signal N ended it; 127 if it is not found, 126 if it cannot be executed; 125 if something else failed. With --compare or --vs it is 0, or 1 beyond a limit, and 2 if a command does not succeed.",
 	};
 	struct stat_options options = { .repeat = 1, .inherit = true };
-	struct result result = { .options = &options };
+	struct result result = { .options = &options }, *const one = &result;
 	struct plan plan;
 	FILE *file = NULL;
 
 	options_parse("vpmc stat", &argp, argc, argv, &options);
+	measured_check(&options);
 	check_all_cpus(&options);
 	if (options.all_cpus)
 		return cpus_stat(&options);
@@ -242,6 +253,8 @@ int stat_main(int argc, char **argv)
 		options.inherit = false;
 	check(&options, NULL);
 	check_format(&options);
+	if (options.base || options.other)
+		return measured_compare(&options);
 	if (options.rank.is_set) {
 		options.output = rank_output(&options.rank, options.output);
 		options.json = true;
@@ -255,7 +268,7 @@ int stat_main(int argc, char **argv)
 		file = output_open(options.output,
 				   options.rank.is_set ? OUTFILE_REPLACE : 0);
 	signals_begin();
-	measure(&result);
+	measure(&one, 1);
 	if (options.openmetrics)
 		file = output_open(options.output, OUTFILE_REPLACE);
 	if (options.openmetrics)

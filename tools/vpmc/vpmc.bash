@@ -26,7 +26,7 @@ _vpmc()
 	_init_completion -n : || return
 	for ((i = 1; i < cword; i++)); do
 		case ${words[i]} in
-		stat | info | list | ctl | bench | graph | record | report | cpus | help)
+		stat | info | list | ctl | bench | graph | record | report | compare | cpus | help)
 			command=${words[i]}
 			break
 			;;
@@ -34,10 +34,10 @@ _vpmc()
 	done
 	case $command in
 	help)
-		COMPREPLY=($(compgen -W "stat info list ctl bench graph record report cpus" -- "$cur"))
+		COMPREPLY=($(compgen -W "stat info list ctl bench graph record report compare cpus" -- "$cur"))
 		;;
 	'')
-		COMPREPLY=($(compgen -W "stat info list ctl bench graph record report cpus help --help --usage --version" -- "$cur"))
+		COMPREPLY=($(compgen -W "stat info list ctl bench graph record report compare cpus help --help --usage --version" -- "$cur"))
 		return
 		;;
 	stat)
@@ -55,6 +55,19 @@ _vpmc()
 		else
 			_filedir
 		fi
+		;;
+	compare)
+		case $prev in
+		--format) COMPREPLY=($(compgen -W "text json markdown" -- "$cur")) ;;
+		--limit) ;;
+		*)
+			if [[ $cur == -* ]]; then
+				COMPREPLY=($(compgen -W "-j -o --limit --other-cpu --json --format --output --help --usage --version" -- "$cur"))
+			else
+				_filedir
+			fi
+			;;
+		esac
 		;;
 	info)
 		COMPREPLY=($(compgen -W "-j -q --json --quiet --help" -- "$cur"))
@@ -104,13 +117,13 @@ _vpmc_command_began()
 # _vpmc_stat FIRST: the options of stat from that word on, then COMMAND
 _vpmc_stat()
 {
-	_vpmc_command_began "$1" "-e -r -x -o -p -t --event --repeat --csv --format --interval --output --pid --tid" && return
+	_vpmc_command_began "$1" "-e -r -x -o -p -t --event --repeat --csv --format --interval --output --pid --tid --warmup --compare --vs --limit" && return
 	case $prev in
 	-e | --event)
 		_vpmc_events "$cur"
 		return
 		;;
-	-o | --output)
+	-o | --output | --compare)
 		_filedir
 		return
 		;;
@@ -119,15 +132,15 @@ _vpmc_stat()
 		return
 		;;
 	--format)
-		COMPREPLY=($(compgen -W "text json csv openmetrics" -- "$cur"))
+		COMPREPLY=($(compgen -W "text json csv openmetrics markdown" -- "$cur"))
 		return
 		;;
-	-r | --repeat | -x | --csv | --interval)
+	-r | --repeat | -x | --csv | --interval | --warmup | --vs | --limit)
 		return
 		;;
 	esac
 	if [[ $cur == -* ]]; then
-		COMPREPLY=($(compgen -W "-a -e -r -j -x -o -p -t -- --all-cpus --revoke --event --repeat --no-inherit --per-thread --metrics --split --stopped --json --csv --format --interval --rank --output --pid --tid --help --usage --version" -- "$cur"))
+		COMPREPLY=($(compgen -W "-a -e -r -j -x -o -p -t -- --all-cpus --revoke --event --repeat --warmup --no-inherit --per-thread --metrics --split --stopped --json --csv --format --interval --rank --output --pid --tid --compare --vs --limit --other-cpu --help --usage --version" -- "$cur"))
 	else
 		_command_offset "$cword"
 	fi

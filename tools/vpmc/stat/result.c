@@ -55,6 +55,7 @@ static struct value sample_end(struct sample *sample)
 				   (sample->value[i] - mean);
 		if (sample->n > 1)
 			value.deviation = sqrtl(squares / (sample->n - 1));
+		value.order = quantiles_of(sample->value, sample->n);
 	}
 	free(sample->value);
 	return value;
@@ -73,7 +74,7 @@ struct value result_event(const struct result *result, unsigned int group,
 	return sample_end(&sample);
 }
 
-static uint64_t fact_of(const struct run *run, enum fact fact)
+uint64_t run_fact(const struct run *run, enum fact fact)
 {
 	switch (fact) {
 	case FACT_RUN_TIME:
@@ -95,7 +96,7 @@ struct value result_fact(const struct result *result, enum fact fact)
 	unsigned int i;
 
 	for (i = 0; i < result->nr; i++)
-		sample_add(&sample, fact_of(&result->run[i], fact));
+		sample_add(&sample, run_fact(&result->run[i], fact));
 	return sample_end(&sample);
 }
 
@@ -103,7 +104,7 @@ struct remarks result_remarks(const struct result *result)
 {
 	struct remarks remarks = {
 		.wanted = result->options->repeat * result->plan->nr,
-		.input_was_read = result->input_was_read && result->nr > 1,
+		.input_was_read = result->input_was_read,
 	};
 	unsigned int i, way;
 
@@ -123,6 +124,8 @@ struct remarks result_remarks(const struct result *result)
 		if (!remarks.status)
 			remarks.status = run->status;
 	}
+	if (!remarks.status)
+		remarks.status = result->warmup_status;
 	return remarks;
 }
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "common/quantiles.h"
 #include "stat/plan.h"
 #include "stat/run.h"
 
@@ -20,7 +21,8 @@ struct result {
 	const struct plan *plan;
 	struct run *run;
 	unsigned int nr;	/* number of finished runs */
-	bool input_was_read;	/* by the first of several runs */
+	bool input_was_read;	/* by the first of several runs, also of --warmup */
+	int warmup_status;	/* of the first run of --warmup whose status is not 0 */
 };
 
 /* statistics of a number over all runs that have it */
@@ -28,7 +30,14 @@ struct value {
 	unsigned int runs;	/* number of runs; 0 if the value is unknown */
 	uint64_t mean;		/* rounded mean; with one run, the exact number */
 	double deviation;	/* standard deviation of a sample, 0 with one run */
+	struct quantiles order;
 };
+
+static inline struct value value_of_one(uint64_t number)
+{
+	return (struct value){ .runs = 1, .mean = number,
+			       .order = quantiles_of_one(number) };
+}
 
 /* Returns the value of an event over the runs of its group. */
 struct value result_event(const struct result *result, unsigned int group,
@@ -45,6 +54,9 @@ enum fact {
 };
 
 struct value result_fact(const struct result *result, enum fact fact);
+
+/* The fact of one run */
+uint64_t run_fact(const struct run *run, enum fact fact);
 
 /* names in CSV; JSON replaces "-" by "_" and appends "_ns" to times */
 extern const char *const fact_name[NR_FACTS];
@@ -109,12 +121,21 @@ const char *event_label(const struct vpmc_event *event, char buffer[VPMC_NAME_SI
  */
 const char *counter_name(uint32_t index, char buffer[16]);
 
+/* words for them in text */
+extern const char *const fact_words[NR_FACTS];
+
 /* output formats */
 void print_text(FILE *file, const struct result *result, bool colour);
 void print_json(FILE *file, const struct result *result);
 void print_csv(FILE *file, const struct result *result);
 
+/* Prints a table of least, median and greatest values, and of outliers. */
+void print_order(FILE *file, const struct result *result, bool colour);
+
 struct json_object;
+
+/* Returns the object that print_json() prints. */
+struct json_object *result_object(const struct result *result);
 
 /* Adds what was counted, and how it ended. */
 void json_subject(struct json_object *object,

@@ -51,18 +51,24 @@ void csv_line(FILE *file, const char *const *fields, size_t nr, char separator)
 static void print_line(FILE *file, const struct line *line, char separator)
 {
 	char value[32] = "", deviation[64] = "", runs[16] = "";
+	char min[32] = "", median[40] = "", max[32] = "", outliers[16] = "";
 	const char *fields[] = {
 		line->thread, line->name, line->event,
 		line->number ? line->number : value, line->unit, deviation,
 		runs, line->select, line->counter, line->group, line->metric,
-		line->per, line->mark,
+		line->per, line->mark, min, median, max, outliers,
 	};
+	const struct quantiles *order = &line->value.order;
 
 	if (line->value.runs) {
 		snprintf(value, sizeof(value), "%" PRIu64, line->value.mean);
 		snprintf(deviation, sizeof(deviation), "%.6f",
 			 line->value.deviation);
 		snprintf(runs, sizeof(runs), "%u", line->value.runs);
+		snprintf(min, sizeof(min), "%" PRIu64, order->min);
+		half_text(order->twice_median, false, median);
+		snprintf(max, sizeof(max), "%" PRIu64, order->max);
+		snprintf(outliers, sizeof(outliers), "%u", order->outliers);
 	}
 	csv_line(file, fields, sizeof(fields) / sizeof(fields[0]), separator);
 }
@@ -120,19 +126,18 @@ static void print_threads(FILE *file, const struct result *result,
 			if (left_out(event))
 				continue;
 			line.event = event->name;
-			line.value = (struct value){
-				1, thread->counts.sum[event->element], 0 };
+			line.value = value_of_one(thread->counts.sum[event->element]);
 			print_line(file, &line, separator);
 		}
 		line.event = fact_name[FACT_RUN_TIME];
 		line.unit = "ns";
-		line.value = (struct value){ 1, thread->counts.ns, 0 };
+		line.value = value_of_one(thread->counts.ns);
 		print_line(file, &line, separator);
 	}
 	if (result->nr) {
 		const struct line line = {
 			.event = "unlisted", .unit = "threads",
-			.value = { 1, run->unlisted, 0 },
+			.value = value_of_one(run->unlisted),
 		};
 
 		print_line(file, &line, separator);
@@ -151,7 +156,7 @@ static void print_remark(void *data, const char *name, uint64_t number)
 	char event[32], *dash;
 	const struct line line = {
 		.event = event, .unit = "threads", .mark = lines->mark,
-		.value = { 1, number, 0 },
+		.value = value_of_one(number),
 	};
 
 	snprintf(event, sizeof(event), "%s", name);
@@ -182,6 +187,7 @@ void print_csv(FILE *file, const struct result *result)
 	static const char *const head[] = {
 		"thread", "name", "event", "value", "unit", "deviation", "runs",
 		"select", "counter", "group", "metric", "per", "mark",
+		"min", "median", "max", "outliers",
 	};
 	struct remarks remarks = result_remarks(result);
 	char separator = result->options->separator;

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "common/json-write.h"
+#include "stat/machine.h"
 #include "stat/result.h"
 
 #define FORMAT_VERSION	1
@@ -75,6 +76,7 @@ static struct json_object *event_object(const struct result *result,
 	if (value.runs) {
 		add(object, "value", number(value.mean));
 		add(object, "deviation", real(value.deviation));
+		quantiles_members(object, &value.order);
 	}
 	add(object, "values", values_of(result, group, event));
 	if (result_metric(result, group, event, &metric)) {
@@ -194,19 +196,17 @@ static void add_number(void *object, const char *name, uint64_t value)
 	add(object, name, number(value));
 }
 
-void print_json(FILE *file, const struct result *result)
+/* Adds the mean of each fact, and the values of all runs. */
+static void add_facts(struct json_object *object, const struct result *result)
 {
-	struct json_object *object = json_object_new_object();
-	struct remarks remarks = result_remarks(result);
+	struct json_object *spreads = json_object_new_object();
+	unsigned int i;
 	int fact;
 
-	add(object, "version", number(FORMAT_VERSION));
-	add_rank(object, &result->options->rank);
-	json_subject(object, result->options, &remarks);
-	add(object, "runs", number(result->nr));
-	add(object, "groups", number(result->plan->nr));
-	add(object, "events", events_array(result));
 	for (fact = 0; fact < NR_FACTS; fact++) {
+		struct value value = result_fact(result, fact);
+		struct json_object *spread = json_object_new_object();
+		struct json_object *values = json_object_new_array();
 		char key[32], *dash;
 
 		snprintf(key, sizeof(key), "%s%s", fact_name[fact],
@@ -214,8 +214,43 @@ void print_json(FILE *file, const struct result *result)
 		dash = strchr(key, '-');
 		if (dash)
 			*dash = '_';
-		add(object, key, number(result_fact(result, fact).mean));
+		add(object, key, number(value.mean));
+		if (value.runs)
+			quantiles_members(spread, &value.order);
+		for (i = 0; i < result->nr; i++)
+			json_object_array_add(values,
+				number(run_fact(&result->run[i], fact)));
+		add(spread, "values", values);
+		add(spreads, key, spread);
 	}
+	add(object, "spread", spreads);
+}
+
+/* Adds the options that change what is counted. */
+static void add_options(struct json_object *object, const struct stat_options *options)
+{
+	if (options->warmup)
+		add(object, "warmup", number(options->warmup));
+	if (!options->inherit)
+		add(object, "no_inherit", json_object_new_boolean(true));
+	if (options->stopped)
+		add(object, "stopped", json_object_new_boolean(true));
+}
+
+struct json_object *result_object(const struct result *result)
+{
+	struct json_object *object = json_object_new_object();
+	struct remarks remarks = result_remarks(result);
+
+	add(object, "version", number(FORMAT_VERSION));
+	add_rank(object, &result->options->rank);
+	json_subject(object, result->options, &remarks);
+	add(object, "machine", machine_object());
+	add_options(object, result->options);
+	add(object, "runs", number(result->nr));
+	add(object, "groups", number(result->plan->nr));
+	add(object, "events", events_array(result));
+	add_facts(object, result);
 	remarks_numbers(&remarks, add_number, object);
 	if (remarks.signal) {
 		add(object, "runs_wanted", number(remarks.wanted));
@@ -233,5 +268,10 @@ void print_json(FILE *file, const struct result *result)
 		add(object, "per_thread", threads_array(result));
 		add(object, "unlisted", number(result->nr ? result->run[0].unlisted : 0));
 	}
-	print_json_object(file, object);
+	return object;
+}
+
+void print_json(FILE *file, const struct result *result)
+{
+	print_json_object(file, result_object(result));
 }

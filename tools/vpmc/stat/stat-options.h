@@ -15,12 +15,14 @@
 struct stat_options {
 	char *events;		/* NULL for the default events */
 	unsigned int repeat;	/* -r, 1 if not given */
+	unsigned int warmup;	/* --warmup, 0 if not given */
 	bool inherit;
 	bool per_thread;
 	bool metrics;
 	bool split;
 	bool stopped;
 	bool json;
+	bool markdown;		/* of a comparison */
 	bool openmetrics;
 	unsigned int interval_ms;	/* --interval, 0 if not given */
 	struct rank rank;
@@ -30,6 +32,10 @@ struct stat_options {
 	bool all_cpus;		/* -a */
 	bool both_modes;	/* events without modes count user and kernel */
 	bool revoke;
+	const char *base;	/* --compare */
+	const char *other;	/* --vs */
+	char *limits;		/* --limit */
+	bool other_cpu;		/* with --compare, another processor is no error */
 	char **command;		/* NULL if there is none */
 };
 

@@ -15,7 +15,7 @@
 
 enum { COLUMN_VALUE, COLUMN_DEVIATION, COLUMN_NAME, COLUMN_METRIC, NR_COLUMNS };
 
-static const char *const fact_words[NR_FACTS] = {
+const char *const fact_words[NR_FACTS] = {
 	[FACT_RUN_TIME] = "seconds run time",
 	[FACT_SWITCHES] = "context switches",
 	[FACT_MIGRATIONS] = "migrations",
@@ -249,6 +249,7 @@ void print_text(FILE *file, const struct result *result, bool colour)
 {
 	print_head(file, result);
 	print_numbers(file, result, colour);
+	print_order(file, result, colour);
 	if (result->options->metrics)
 		print_metrics(file, result, colour);
 	if (result->options->per_thread)

@@ -53,6 +53,18 @@ static struct run runs[3] = {
 	{ .group = 1, .counts = { { 1000003, 501 }, 1234567890124, 5, 2 },
 	  .elapsed = 2000000002, .threads = 7, .has_status = true },
 };
+/*
+ * Values in no order. Some are outliers, some nearly: 50 instructions are between 1 and 1.5
+ * distances of the quartiles above the upper one, and 7 switches are on the fence.
+ */
+static struct run many[6] = {
+	{ .counts = { { 30, 5, BIG }, 0, 2, 0 }, .elapsed = 7, .threads = 2, .has_status = true },
+	{ .counts = { { 10, 5, BIG - 1 }, 0, 1, 0 }, .elapsed = 5, .threads = 1, .has_status = true },
+	{ .counts = { { 21, 5, 0 }, 0, 7, 0 }, .elapsed = 6, .threads = 2, .has_status = true },
+	{ .counts = { { 50, 4, 1 }, 0, 3, 0 }, .elapsed = 1, .threads = 2, .has_status = true },
+	{ .counts = { { 20, 5, 2 }, 0, 3, 0 }, .elapsed = 6, .threads = 2, .has_status = true },
+	{ .counts = { { 15, 5, 3 }, 0, 4, 0 }, .elapsed = 6, .threads = 2, .has_status = true },
+};
 static struct result result = {
 	.options = &options, .plan = &plan, .run = runs, .nr = 1,
 };
@@ -103,6 +115,11 @@ static void choose(const char *name)
 		options.repeat = result.nr = 2;
 		runs[1].status = 3 << 8;
 		result.input_was_read = true;
+	} else if (!strcmp(name, "order")) {
+		options.repeat = result.nr = 6;
+		options.warmup = 2;
+		options.stopped = true;
+		result.run = many;
 	} else if (!strcmp(name, "split")) {
 		options.repeat = 2;
 		options.metrics = options.split = true;

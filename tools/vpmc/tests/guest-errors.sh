@@ -51,17 +51,17 @@ bad "an option without its value" 125 "${V}--repeat: its value is missing; write
 bad "an option with a value too much" 125 "${V}--json=1: --json takes no value; leave it out" vpmc stat --json=1 true
 bad "the beginning of two options" 125 "${V}--re: can be --repeat and --revoke; write more of the name" vpmc stat --re 2 true
 bad "vpmc itself: an unknown option" 125 "${V}-e: no such option; vpmc --help lists them" vpmc -e instructions true
-bad "an unknown command" 125 "${V}none: no such command; there are stat, info, list, ctl, bench, graph, record, report, cpus and help (vpmc help)" vpmc none
+bad "an unknown command" 125 "${V}none: no such command; there are stat, info, list, ctl, bench, graph, record, report, compare, cpus and help (vpmc help)" vpmc none
 vpmc --help >wanted
 for words in '' help; do
 	# shellcheck disable=SC2086 # words
 	equal "vpmc $words: the help" "0 yes" "$(vpmc $words >said 2>&1; echo $?) $(cmp -s said wanted && echo yes)"
 done
-for command in stat info list ctl bench graph record report cpus; do
+for command in stat info list ctl bench graph record report compare cpus; do
 	vpmc $command --help >wanted
 	equal "vpmc help $command" "0 yes" "$(vpmc help $command >said 2>&1; echo $?) $(cmp -s said wanted && echo yes)"
 done
-bad "help of an unknown command" 125 "${V}none: no such command; there are stat, info, list, ctl, bench, graph, record, report, cpus and help (vpmc help)" \
+bad "help of an unknown command" 125 "${V}none: no such command; there are stat, info, list, ctl, bench, graph, record, report, compare, cpus and help (vpmc help)" \
 	vpmc help none
 bad "info with an argument" 125 "${V}x: vpmc info takes no arguments; leave it out" vpmc info x
 bad "list without a match" 125 "${V}zzz*: no event's name matches it; vpmc list without a pattern lists all" vpmc list 'zzz*'

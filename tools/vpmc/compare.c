@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * vpmc compare: two results of vpmc stat.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <argp.h>
+#include <string.h>
+
+#include "commands.h"
+#include "common/fail.h"
+#include "common/options.h"
+#include "common/output.h"
+#include "compare/comparison.h"
+
+enum { OPTION_LIMIT = 0x100, OPTION_OTHER_CPU, OPTION_FORMAT };
+
+struct compare_options {
+	const char *file[2];
+	char *limits;
+	const char *output;
+	bool other_cpu, json, markdown;
+};
+
+static void set_format(struct compare_options *options, const char *name)
+{
+	options->json = !strcmp(name, "json");
+	options->markdown = !strcmp(name, "markdown");
+	if (!options->json && !options->markdown && strcmp(name, "text"))
+		fail(STATUS_OURS, "--format %s: there is none of that name; use text, json or markdown",
+		     name);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct compare_options *options = state->input;
+
+	switch (key) {
+	case OPTION_LIMIT:
+		options->limits = options_list(options->limits, arg);
+		return 0;
+	case OPTION_OTHER_CPU:
+		options->other_cpu = true;
+		return 0;
+	case 'j':
+		set_format(options, "json");
+		return 0;
+	case OPTION_FORMAT:
+		set_format(options, arg);
+		return 0;
+	case 'o':
+		options->output = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (options->file[1])
+			fail(STATUS_OURS, "%s: two files are compared, no more; leave it out",
+			     arg);
+		options->file[!!options->file[0]] = arg;
+		return 0;
+	default:
+		return options_default(key, state);
+	}
+}
+
+int compare_main(int argc, char **argv)
+{
+	static const struct argp_option option[] = {
+		{ "limit", OPTION_LIMIT, "LIMIT", 0, "How much more of each event is permitted, such as 0.5%, 1000 or instructions=0.5%; beyond that, the exit status is 1", 0 },
+		{ "other-cpu", OPTION_OTHER_CPU, NULL, 0, "Results of different processors are no error", 0 },
+		{ "json", 'j', NULL, 0, "One JSON object", 1 },
+		{ "format", OPTION_FORMAT, "FORMAT", 0, "text (the default), json, or markdown for a pull request", 1 },
+		{ "output", 'o', "FILE", 0, "The result goes to FILE (standard output)", 1 },
+		{}
+	};
+	static const struct argp argp = {
+		.options = option,
+		.parser = parse,
+		.args_doc = "BASE.json NEW.json",
+		.doc = "Compares two results that vpmc stat -j has written."
+		       "\vThe exit status is 0, or 1 if something is beyond its limit, 125 if something failed.",
+	};
+	struct compare_options options = { .output = "-" };
+	struct comparison comparison = {};
+
+	options_parse("vpmc compare", &argp, argc, argv, &options);
+	if (!options.file[1])
+		fail(STATUS_OURS, "compare: two files are needed; name BASE.json and NEW.json, as vpmc stat -j -o FILE writes them");
+	limits_parse(&comparison.limits, options.limits);
+	comparison.other_cpu = options.other_cpu;
+	side_read(&comparison.base, options.file[0]);
+	side_read(&comparison.now, options.file[1]);
+	comparison_check(&comparison);
+	side_check(&comparison.base, false);
+	side_check(&comparison.now, false);
+	comparison_make(&comparison);
+	comparison_write(output_open(options.output, 0), &comparison, options.json,
+			 options.markdown);
+	return comparison_beyond(&comparison);
+}

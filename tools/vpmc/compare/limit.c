@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Limits of how much more may be counted. Percents are kept as whole millionths, so that
+ * what reaches a limit is told from what is beyond it to the last digit.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/fail.h"
+#include "common/options.h"
+#include "compare/limit.h"
+
+#define MILLION		1000000u
+#define MOST_PERCENT	1000000u
+
+/* Parses "12.5" behind which there is "%" alone. */
+static bool parse_percent(const char *text, uint64_t *millionths)
+{
+	uint64_t unit = MILLION, whole = 0;
+
+	if (!isdigit((unsigned char)*text))
+		return false;
+	for (; isdigit((unsigned char)*text); text++) {
+		whole = whole * 10 + (*text - '0');
+		if (whole > MOST_PERCENT)
+			return false;
+	}
+	*millionths = whole * MILLION;
+	if (*text == '.' && isdigit((unsigned char)text[1]))
+		for (text++; isdigit((unsigned char)*text); text++) {
+			unit /= 10;
+			if (!unit && *text != '0')
+				return false;
+			*millionths += unit * (*text - '0');
+		}
+	return !strcmp(text, "%");
+}
+
+static bool parse_number(const char *text, uint64_t *number)
+{
+	uint64_t value = 0;
+
+	if (!*text)
+		return false;
+	for (; isdigit((unsigned char)*text); text++)
+		if (__builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, *text - '0', &value))
+			return false;
+	*number = value;
+	return !*text;
+}
+
+static void parse(struct limit *limit, const char *text)
+{
+	/* A name may have attributes, as in "event:cmask=1". */
+	const char *equal = strrchr(text, '=');
+
+	*limit = (struct limit){
+		.text = get_text("%s", equal ? equal + 1 : text),
+		.name = equal ? get_text("%.*s", (int)(equal - text), text) : NULL,
+	};
+	limit->is_percent = strchr(limit->text, '%');
+	if (limit->is_percent ? !parse_percent(limit->text, &limit->number) :
+	    !parse_number(limit->text, &limit->number))
+		fail(STATUS_OURS, "--limit %s: is no number of events, nor percents from 0%% to %u%% with up to six digits behind the point; give one, such as 0.5%% or instructions=1000",
+		     text, MOST_PERCENT);
+}
+
+void limits_parse(struct limits *limits, const char *list)
+{
+	char *copy = list ? get_text("%s", list) : NULL, *rest = copy, *text;
+
+	*limits = (struct limits){};
+	while (rest && (text = strsep(&rest, ","))) {
+		limits->limit = get_memory(limits->limit, limits->nr + 1,
+					   sizeof(*limits->limit));
+		parse(&limits->limit[limits->nr++], text);
+	}
+	free(copy);
+}
+
+/* Is it that name behind which there are modes alone? */
+static bool is_without_modes(const char *full, const char *name)
+{
+	size_t length = strlen(name);
+
+	return !strncmp(full, name, length) && full[length] == ':' &&
+	       full[length + 1] && !full[length + 1 + strspn(full + length + 1, "uk")];
+}
+
+/* Returns the series that the limit names, or NULL if there is none, or more than one. */
+static const struct series *named(const struct limit *limit, const struct side *side)
+{
+	/* Without modes, -e means those of the user. */
+	char *usual = get_text("%s:u", limit->name);
+	const struct series *found = side_find(side, limit->name);
+	unsigned int i, several = 0;
+
+	if (!found)
+		found = side_find(side, usual);
+	free(usual);
+	if (found)
+		return found;
+	for (i = 0; i < side->nr; i++)
+		if (is_without_modes(side->series[i].name, limit->name) && !several++)
+			found = &side->series[i];
+	return several > 1 ? NULL : found;
+}
+
+static void resolve(struct limit *limit, const struct side *side)
+{
+	const struct series *found = named(limit, side);
+	char *names = NULL;
+	unsigned int i;
+
+	for (i = 0; i < side->nr; i++)
+		names = options_list(names, side->series[i].name);
+	if (!found)
+		fail(STATUS_OURS, "--limit %s=%s: nothing, or more than one, of that name is compared; name one of %s",
+		     limit->name, limit->text, names);
+	limit->name = found->name;
+}
+
+void limits_resolve(struct limits *limits, const struct side *side)
+{
+	unsigned int i;
+
+	for (i = 0; i < limits->nr; i++)
+		if (limits->limit[i].name)
+			resolve(&limits->limit[i], side);
+}
+
+const struct limit *limits_find(const struct limits *limits, const struct series *series)
+{
+	const struct limit *found = NULL;
+	unsigned int i;
+
+	for (i = 0; i < limits->nr; i++) {
+		const struct limit *limit = &limits->limit[i];
+
+		if (limit->name ? !strcmp(limit->name, series->name) :
+		    !series->is_time && (!found || !found->name))
+			found = limit;
+	}
+	return found;
+}
+
+bool limit_passed(const struct limit *limit, twice_t twice_base, twice_t twice_now)
+{
+	twice_t more;
+
+	if (twice_now <= twice_base)
+		return false;
+	more = twice_now - twice_base;
+	if (!limit->is_percent)
+		return more > (twice_t)limit->number * 2;
+	return more * 100 * MILLION > twice_base * limit->number;
+}

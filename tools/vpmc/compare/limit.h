@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Limits of how much more may be counted.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef LIMIT_H
+#define LIMIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/quantiles.h"
+#include "compare/side.h"
+
+/* A part of --limit: "0.5%", "1000", or one of these behind "instructions=" */
+struct limit {
+	char *text;		/* "0.5%" */
+	char *name;		/* event or time, or NULL: all events */
+	bool is_percent;
+	uint64_t number;	/* of events, or millionths of a percent */
+};
+
+struct limits {
+	struct limit *limit;
+	unsigned int nr;
+};
+
+/* Parses the list of --limit, or none if it is NULL. Fails if there is no such limit. */
+void limits_parse(struct limits *limits, const char *list);
+
+/* Gives the limits their names as @side has them. Fails if it has none of that name. */
+void limits_resolve(struct limits *limits, const struct side *side);
+
+/* Returns the limit of a series, or NULL. The last one that names it counts. */
+const struct limit *limits_find(const struct limits *limits, const struct series *series);
+
+/* Returns true if @now is more than the limit permits. The limit itself is permitted. */
+bool limit_passed(const struct limit *limit, twice_t twice_base, twice_t twice_now);
+
+#endif /* LIMIT_H */

@@ -1,0 +1,151 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck disable=SC2154 # known.numbers
+# Checks stat --compare, --vs and --warmup, and compare with files of stat. What compare
+# does with files that are made up is in check-compare.
+# shellcheck source=tools/vpmc/tests/guest-lib.sh
+. /add/guest-lib.sh
+V='vpmc: '
+
+# json WORD FILE: the first value of that member
+json() {
+	tr -d ' \n' <"$2" | grep -o "\"$1\":[^],}]*" | head -n 1 | sed 's/[^:]*://; s/^\[//'
+}
+
+# two builds that differ by one instruction in a loop of a million turns
+vpmc stat -j -o base.json -e instructions -- /add/base/turns
+vpmc stat -j -o more.json -e instructions -- /add/more/turns
+vpmc compare base.json more.json >text
+equal "one instruction in a million turns: status and difference" "0 +1,000,000" \
+	"$? $(awk '$1 == "instructions:u" { print $4 }' text)"
+vpmc compare -j -o two.json base.json more.json
+equal "the same by files, as JSON" 1000000 "$(json difference two.json)"
+for limit in 999999 1000000; do
+	vpmc stat --compare base.json --limit instructions=$limit -o text -- /add/more/turns
+	equal "--compare --limit $limit: status and difference" "$((limit < 1000000)) +1,000,000" \
+		"$? $(awk '$1 == "instructions:u" { print $4 }' text)"
+done
+vpmc stat --compare base.json --limit 0.5% -o text -- /add/base/turns
+equal "--compare: the same program" "0 0 0.000% same Within the limits." \
+	"$? $(awk '$1 == "instructions:u" { print $4, $5, $6 }' text) $(tail -n 1 text)"
+vpmc stat --compare base.json --limit 0.5% --format markdown -o markdown -- /add/more/turns
+equal "--format markdown" '1 **Beyond the limit: instructions:u.**' "$? $(head -n 1 markdown)"
+vpmc stat --vs /add/base/turns -r 5 --warmup 1 -j -o vs.json -e instructions -- /add/more/turns
+equal "--vs: status, difference, test, runs" '0 1000000 "exact" 5 1' \
+	"$? $(json difference vs.json) $(json test vs.json) $(json runs vs.json) $(json warmup vs.json)"
+cp two.json vs.json more.json /out
+
+vpmc stat -j -o left.json -e 'instructions,OFFCORE_RESPONSE_0:DMND_DATA_RD:L3_HIT?' -- /add/base/turns
+vpmc stat --compare left.json --limit 0 -o text -- /add/base/turns
+equal "--compare: an event that the base left out is left out" "0 OFFCORE_RESPONSE_0:DMND_DATA_RD:L3_HIT left out" \
+	"$? $(grep OFFCORE text | xargs)"
+
+# A comparison adds nothing to what is counted.
+value x -r 2 -e instructions,branches -- known many
+vpmc stat -j -o known.json -r 2 -e instructions,branches -- known many
+for option in "--compare known.json" "--vs true"; do
+	# shellcheck disable=SC2086 # words
+	vpmc stat $option -j -r 2 -o compared.json -e instructions,branches -- known many
+	equal "$option: the counts are as without it" "$KNOWN_MANY,$KNOWN_MANY $(field 4 branches:u),$(field 4 branches:u)" \
+		"$(tr -d ' \n' <compared.json | grep -o '"new":{"min"[^]]*' | sed 's/.*\[//' | head -n 2 | xargs)"
+done
+
+# the runs take turns, those of --warmup first
+rm -f order
+vpmc stat -r 3 --warmup 2 --vs "sh -c 'echo A >>order'" -o text -e none -- sh -c 'echo B >>order'
+equal "--vs: the runs take turns" "A B A B A B A B A B" "$(xargs <order)"
+equal "--vs: the words are split as by a shell" "Base: --vs, medians of 3 runs after 2 to warm up: sh -c echo A >>order" \
+	"$(head -n 1 text)"
+rm -f order
+vpmc stat -r 2 --warmup 1 -j -o json -e none -- sh -c 'echo >>order'
+equal "--warmup: one run more, and not kept" "3 2 1" "$(wc -l <order) $(json runs json) $(json warmup json)"
+vpmc stat --warmup 1 -o text -e none -- sh -c 'if mkdir ran 2>/dev/null; then exit 3; fi'
+equal "--warmup: its status counts" "3 The command ended with status 3." "$? $(tail -n 1 text)"
+seq 9 >numbers
+vpmc stat --warmup 1 -o text -e none -- cat <numbers >/dev/null
+equal "--warmup reads standard input" "The first run has read standard input: the other runs had what was left of it." \
+	"$(grep input text)"
+vpmc stat -r 3 -o text -e instructions -- known
+equal "-r: least, median, greatest, outliers" "$KNOWN_ALONE $KNOWN_ALONE $KNOWN_ALONE 0" \
+	"$(awk '$5 == "instructions:u" && NF == 5 { print $1, $2, $3, $4 }' text | tr -d ,)"
+
+# A program that fails is neither within the limit nor beyond it.
+echo before >kept
+bad "COMMAND ends with status 1" 2 "${V}COMMAND: the command ended with status 1; compare runs that succeed" \
+	vpmc stat --compare base.json -o kept -- sh -c 'exit 1'
+bad "COMMAND is ended by a signal" 143 "${V}COMMAND: the command was ended by signal 15; compare runs that succeed" \
+	vpmc stat --compare base.json -o kept -- sh -c 'kill $$'
+bad "COMMAND is not there" 127 "${V}nonesuch: no such command; name one that is in PATH, or give its path" \
+	vpmc stat --compare base.json -o kept -- nonesuch
+bad "the other command fails" 2 "${V}--vs: the command ended with status 3; compare runs that succeed" \
+	vpmc stat --vs "sh -c 'exit 3'" -e none -o kept -- true
+bad "the other command is not there" 127 "${V}nonesuch: no such command; name one that is in PATH, or give its path" \
+	vpmc stat --vs nonesuch -e none -o kept -- true
+bad "one run of several fails" 2 "${V}COMMAND: the command ended with status 4; compare runs that succeed" \
+	vpmc stat --vs true -r 3 -e none -o kept -- sh -c 'if mkdir once 2>/dev/null; then exit 4; fi'
+equal "the file of -o is as before" before "$(cat kept)"
+vpmc stat -r 100 --vs true -e none -- sleep 1000 2>said &
+pid=$!
+signalled TERM pidof sleep
+equal "a signal in the middle" "143 ${V}--vs: has not all runs: signal 15 came; count it again" "$? $(cat said)"
+
+# A base that cannot be compared is found before COMMAND runs.
+rm -rf ran
+sed 's/"cpu": *"[^"]*"/"cpu":"Another"/' base.json >cpu.json
+sed 's/"version": *1,/"version":2,/' base.json >version.json
+head -c 500 base.json >cut.json
+vpmc stat -j -o none.json --no-inherit -e instructions -- /add/base/turns
+begins "a base of another processor" 125 "${V}cpu.json: was counted on another processor, Another (" \
+	vpmc stat --compare cpu.json -- touch ran
+bad "a base of a newer version" 125 "${V}version.json: has format version 2, and this vpmc knows up to version 1; use a vpmc that is as new as the one that wrote it" \
+	vpmc stat --compare version.json -- touch ran
+bad "a base that is cut off" 125 "${V}cut.json: is cut off, or not JSON; record it again, by vpmc stat -j -o cut.json" \
+	vpmc stat --compare cut.json -- touch ran
+bad "a base that is not there" 125 "${V}/none.json: cannot be read: No such file or directory; name a file that vpmc stat -j has written" \
+	vpmc stat --compare /none.json -- touch ran
+bad "a base of other events" 125 "${V}COMMAND: has no instructions:u, which base.json has; count the same events, -e instructions:u" \
+	vpmc stat --compare base.json -e instructions:k -- touch ran
+bad "a base with --no-inherit" 125 "${V}none.json: was counted with --no-inherit, and COMMAND without it; count both alike" \
+	vpmc stat --compare none.json -- touch ran
+bad "a limit of no event" 125 "${V}--limit cycles=1: nothing, or more than one, of that name is compared; name one of instructions:u,run-time,elapsed" \
+	vpmc stat --compare base.json --limit cycles=1 -- touch ran
+bad "a directory for -o" 125 "${V}/tmp: cannot write it: Is a directory; name a file by -o, not a directory" \
+	vpmc stat --compare base.json -o /tmp -- touch ran
+test ! -e ran
+result "COMMAND has not run" $?
+vpmc stat --compare cpu.json --other-cpu -o text -- /add/base/turns
+equal "--other-cpu" "0 same another processor: Another" \
+	"$? $(awk '$1 == "instructions:u" { print $6 }' text) $(grep -o '^another processor: Another' text)"
+
+# options
+bad "--limit alone" 125 "${V}--limit: is for a comparison; add --compare BASE.json or --vs COMMAND" vpmc stat --limit 1 true
+bad "--other-cpu alone" 125 "${V}--other-cpu: is for a comparison; add --compare BASE.json" vpmc stat --other-cpu true
+bad "--other-cpu with --vs" 125 "${V}--other-cpu: both commands of --vs run on this one; leave it out" \
+	vpmc stat --other-cpu --vs true true
+bad "Markdown alone" 125 "${V}--format markdown: is for a comparison; add --compare BASE.json or --vs COMMAND" \
+	vpmc stat --format markdown true
+bad "--compare and --vs" 125 "${V}--compare and --vs: one base is possible at a time; leave out the other one" \
+	vpmc stat --compare base.json --vs true true
+bad "--compare without COMMAND" 125 "${V}--compare: counts a COMMAND; name one, and leave out -p, -t and -a" \
+	vpmc stat --compare base.json
+bad "--vs with -p" 125 "${V}--vs: counts a COMMAND; name one, and leave out -p, -t and -a" vpmc stat --vs true -p 1 true
+bad "--compare with CSV" 125 "${V}--compare: has no CSV and no openmetrics; use --format text, json or markdown" \
+	vpmc stat --compare base.json -x , true
+bad "--compare in two formats" 125 "${V}-j and --format markdown: one format is possible at a time; leave out the other one" \
+	vpmc stat --compare base.json --format markdown -j true
+bad "--compare with --metrics" 125 "${V}--compare: compares events; leave out --per-thread, --metrics and --rank" \
+	vpmc stat --compare base.json --metrics true
+bad "--warmup with -p" 125 "${V}--warmup: is for a COMMAND that is counted; leave out -p, -t, -a and --format openmetrics" \
+	vpmc stat --warmup 1 -p 1 true
+bad "--warmup x" 125 "${V}--warmup x: not a number from 0 to 1000000; give one" vpmc stat --warmup x true
+for words in "a | b" "a; b" "a > b"; do
+	bad "--vs '$words'" 125 "${V}--vs: has one of |&;<>(){} outside of quotes, and no shell runs it; quote that, or write sh -c '...'" \
+		vpmc stat --vs "$words" -e none true
+done
+bad "--vs with a command within" 125 "${V}--vs: has a command within the command, and no shell runs it; write what it prints" \
+	vpmc stat --vs 'echo $(pwd)' -e none true
+bad "--vs with a variable" 125 "${V}--vs: has a variable that is not set; set it, or quote the \$" \
+	vpmc stat --vs "echo \$NONE_SUCH" -e none true
+bad "--vs with half a quote" 125 "${V}--vs: has a quote or a brace without its end; write both" \
+	vpmc stat --vs "echo 'a" -e none true
+bad "--vs ''" 125 "${V}--vs: the command is empty; name one" vpmc stat --vs '' -e none true
