@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A piece of code whose instructions and branches are known.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef KNOWN_H
+#define KNOWN_H
+
+/* 2 * @turns + 1 instructions, and @turns branches */
+static inline __attribute__((__always_inline__)) void known(unsigned int turns)
+{
+	__asm__ __volatile__("mov %0, %%ecx\n1:\tdec %%ecx\n\tjnz 1b"
+			     : : "r" (turns) : "ecx", "cc");
+}
+
+#endif /* KNOWN_H */
