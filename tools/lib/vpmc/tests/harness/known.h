@@ -7,11 +7,10 @@
 #ifndef KNOWN_H
 #define KNOWN_H
 
-/* 2 * @turns + 1 instructions, and @turns branches */
+/* 2 * @turns instructions, one more that sets ECX, and @turns branches */
 static inline __attribute__((__always_inline__)) void known(unsigned int turns)
 {
-	__asm__ __volatile__("mov %0, %%ecx\n1:\tdec %%ecx\n\tjnz 1b"
-			     : : "r" (turns) : "ecx", "cc");
+	__asm__ __volatile__("1:\tdec %0\n\tjnz 1b" : "+c" (turns) : : "cc");
 }
 
 #endif /* KNOWN_H */

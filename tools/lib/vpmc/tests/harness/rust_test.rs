@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//! usage: rust_test LIST
+//!
+//! Prints what the crate counts of known code, for the suite harnesses.
+//!
+//! Copyright (C) 2026 vpmc developers
+
+use std::arch::asm;
+use std::process::exit;
+
+/// 2 * turns instructions, one more that sets ecx, and as many branches as turns
+#[inline(always)]
+fn known(turns: u32) {
+    unsafe {
+        asm!("2:", "dec ecx", "jnz 2b", inout("ecx") turns => _, options(nomem, nostack));
+    }
+}
+
+fn print(what: &str, counts: Result<Vec<u64>, vpmc::Error>) {
+    match counts {
+        Ok(counts) => println!("{what} {}", counts.iter().map(u64::to_string).collect::<Vec<_>>().join(" ")),
+        Err(error) => println!("{what} {}: {error}", vpmc::reason_name(error.reason)),
+    }
+}
+
+fn reads(counters: &vpmc::Counters, turns: u32) -> Result<Vec<u64>, vpmc::Error> {
+    let nr = counters.events().len();
+    let mut begin = [0; 32];
+    let mut end = [0; 32];
+
+    counters.read(&mut begin)?;
+    known(turns);
+    counters.read(&mut end)?;
+    Ok((0..nr).map(|i| end[i] - begin[i]).collect())
+}
+
+fn main() {
+    let list = std::env::args().nth(1).unwrap_or_default();
+    let mut counters = vpmc::Counters::open(&list).unwrap_or_else(|error| {
+        println!("open {}: {error}", vpmc::reason_name(error.reason));
+        exit(1)
+    });
+
+    for event in counters.events() {
+        println!("event {} {:#x}", event.name, event.select);
+    }
+    print("measure 0", counters.measure(|| ()));
+    for turns in [1000, 2000] {
+        print(&format!("measure {turns}"), counters.measure(|| known(turns)));
+        print(&format!("reads {turns}"), reads(&counters, turns));
+    }
+    // several times, with something between that is not counted
+    counters.clear();
+    for _ in 0..10 {
+        counters.start();
+        known(100);
+        counters.stop();
+        known(77);
+    }
+    print("sums", counters.sums());
+    // each thread has its own
+    std::thread::spawn(|| {
+        let counts = vpmc::Counters::open("branches").and_then(|mut it| it.measure(|| known(1000)));
+
+        print("thread", counts);
+    })
+    .join()
+    .unwrap();
+    // a second handle adds to the set, until it is dropped
+    match vpmc::Counters::open("instructions,cycles") {
+        Ok(mut two) => print("two", two.measure(|| known(1000))),
+        Err(error) => print("two", Err(error)),
+    }
+    print("again", counters.measure(|| known(1000)));
+    std::fs::write("/proc/sys/kernel/vpmc_revoke", "1").unwrap_or_default();
+    print("revoked", reads(&counters, 1000));
+    std::fs::write("/proc/sys/kernel/vpmc_revoke", "0").unwrap_or_default();
+}
