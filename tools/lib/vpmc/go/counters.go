@@ -66,7 +66,7 @@ func open(list string) (*Counters, error) {
 		return nil, err
 	}
 	c := &Counters{handle: h, base: threadBase(), tid: uint64(syscall.Gettid())}
-	c.events, err = parse(list, in.kind == kindAMD)
+	c.events, err = Parse(list, in.kind == kindAMD)
 	if err == nil {
 		c.element, err = h.program(c.events)
 	}

@@ -115,8 +115,8 @@ func parseOne(text string, amd bool) (Event, error) {
 	return Event{text, code | modesOf(modes)}, nil
 }
 
-// parse parses a list of events, separated by commas.
-func parse(list string, amd bool) ([]Event, error) {
+// Parse parses a list of events, separated by commas, for a processor of Intel or of AMD.
+func Parse(list string, amd bool) ([]Event, error) {
 	var events []Event
 
 	for _, text := range strings.Split(list, ",") {

@@ -3,11 +3,10 @@
 #include <benchmark/benchmark.h>
 #include <vpmc-benchmark.hpp>
 
-/* Two instructions and one branch for each turn, and one instruction before them. */
+/* Two instructions and one branch for each turn. */
 static void turn(int turns)
 {
-	__asm__ __volatile__("mov %0, %%ecx\n1:\tdec %%ecx\n\tjnz 1b"
-			     : : "r" (turns) : "ecx", "cc");
+	__asm__ __volatile__("1:\tdec %0\n\tjnz 1b" : "+c" (turns) : : "cc");
 }
 
 static void hundred(benchmark::State &state)

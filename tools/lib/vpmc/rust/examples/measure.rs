@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
-//! Counts a function, and then the same thread from one read to the next.
-use std::hint::black_box;
+//! Counts a piece of code, and then the same thread from one read to the next.
+use std::arch::asm;
 
-fn sum(n: u64) -> u64 {
-    (0..n).map(black_box).sum()
+/// Two instructions and one branch for each turn.
+fn turn(turns: u32) {
+    // SAFETY: it changes a register.
+    unsafe { asm!("2:", "dec ecx", "jnz 2b", inout("ecx") turns => _) };
 }
 
 fn main() -> Result<(), vpmc::Error> {
     let mut counters = vpmc::Counters::open("instructions,branches")?;
-    let counts = counters.measure(|| sum(1000))?;
+    let counts = counters.measure(|| turn(1000))?;
 
     for (event, count) in counters.events().iter().zip(&counts) {
         println!("{}: {}", event.name, count);
@@ -17,7 +19,7 @@ fn main() -> Result<(), vpmc::Error> {
     let mut begin = [0; 2];
     let mut end = [0; 2];
     counters.read(&mut begin)?;
-    black_box(sum(1000));
+    turn(1000);
     counters.read(&mut end)?;
     println!("from one read to the next: {} instructions", end[0] - begin[0]);
     Ok(())
