@@ -20,7 +20,7 @@ run benchmark benchmark_test $json
 run benchmark-own benchmark_own $json --benchmark_perf_counters=$own
 run benchmark-stat vpmc stat -o /out/stat -e instructions,cycles -- benchmark_test $json
 run cost benchmark_cost
-run cost-own benchmark_cost --benchmark_perf_counters=$own,PERF_COUNT_HW_CPU_CYCLES
+run cost-own benchmark_cost --benchmark_perf_counters=$own,PERF_COUNT_HW_CPU_CYCLES --benchmark_filter=state
 run benchmark-unknown env TEST_EVENTS=instructionz benchmark_test $json --benchmark_filter=plain
 run benchmark-many env TEST_EVENTS=$many benchmark_test $json --benchmark_filter=plain
 run example-benchmark example-benchmark
