@@ -10,11 +10,16 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"unsafe"
 
 	"vpmc/internal/known"
 )
+
+// maxHandler is more than the handler of the signal that preempts a goroutine executes.
+const maxHandler = 20000
 
 // The main thread does not end with a goroutine that is locked to it, so no test runs there.
 func init() { runtime.LockOSThread() }
@@ -104,11 +109,77 @@ func reads(t *testing.T, c *Counters, turns uint64) (counts [2]uint64) {
 }
 
 func TestReads(t *testing.T) {
+	var count [1]uint64
+
 	c := must(t, "branches,instructions")
 	defer c.Close()
+	// the sums of a new set begin with zero
+	if _, err := c.Read(count[:]); err != nil || count[0] > 1<<32 {
+		t.Errorf("a new set: %d, %v", count[0], err)
+	}
 	once, twice := reads(t, c, 1000), reads(t, c, 2000)
 	equal(t, "1000 more turns, branches", 1000, twice[0]-once[0])
 	equal(t, "1000 more turns, instructions", 2000, twice[1]-once[1])
+}
+
+// A read is repeated if the thread loses the CPU meanwhile. The test is alone on its CPU with
+// another thread.
+func TestCompete(t *testing.T) {
+	var before, now [1]uint64
+	var mask [16]uint64
+
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	// threads inherit it from the one that makes them
+	affinity := func(number uintptr) {
+		_, _, errno := syscall.RawSyscall(number, 0, unsafe.Sizeof(mask), uintptr(unsafe.Pointer(&mask)))
+		if errno != 0 {
+			t.Fatal(errno)
+		}
+	}
+	affinity(syscall.SYS_SCHED_GETAFFINITY)
+	all := mask
+	mask = [16]uint64{1}
+	var stop atomic.Bool
+	ready := make(chan bool)
+	go func() {
+		runtime.LockOSThread()
+		affinity(syscall.SYS_SCHED_SETAFFINITY)
+		ready <- true
+		for !stop.Load() {
+			known.Code(1000)
+		}
+		ready <- true
+	}()
+	<-ready
+	affinity(syscall.SYS_SCHED_SETAFFINITY)
+	c := must(t, "instructions")
+	defer c.Close()
+	least, greatest := ^uint64(0), uint64(0)
+	switches := c.handle.page.switches
+	for i := 0; i < 300000; i++ {
+		if _, err := c.Read(now[:]); err != nil {
+			t.Fatal(err)
+		}
+		difference := now[0] - before[0]
+		before = now
+		if i > 0 && difference < least {
+			least = difference
+		}
+		if i > 0 && difference > greatest {
+			greatest = difference
+		}
+	}
+	switches = c.handle.page.switches - switches
+	stop.Store(true)
+	<-ready
+	mask = all
+	affinity(syscall.SYS_SCHED_SETAFFINITY)
+	// Go's handler of the signal for preemption is counted, and may run a few thousand instructions
+	t.Logf("%d to %d instructions, %d switches", least, greatest, switches)
+	if switches < 10 || greatest > least+maxHandler {
+		t.Errorf("%d to %d instructions, %d switches", least, greatest, switches)
+	}
 }
 
 // isOther runs a function in a goroutine on a thread of its own.

@@ -30,6 +30,7 @@ run example-catch2 example-catch2
 
 run rust rust_test instructions,branches
 run rust-stat vpmc stat -o /out/stat-rust -e branches,cycles -- rust_test instructions,branches
+run rust-compete taskset 1 rust_test compete
 run rust-unknown rust_test instructionz
 run rust-many rust_test $many
 run example-rust example-rust

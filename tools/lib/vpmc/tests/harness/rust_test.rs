@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //! usage: rust_test LIST
+//!        rust_test compete
 //!
-//! Prints what the crate counts of known code, for the suite harnesses.
+//! Prints what the crate counts of known code, for the suite harnesses. With "compete" it prints the
+//! least and the greatest count between two reads in a row, while another thread wants the CPU.
 //!
 //! Copyright (C) 2026 vpmc developers
 
@@ -34,8 +36,36 @@ fn reads(counters: &vpmc::Counters, turns: u32) -> Result<Vec<u64>, vpmc::Error>
     Ok((0..nr).map(|i| end[i] - begin[i]).collect())
 }
 
+fn compete() {
+    let mut before = [0];
+    let mut now = [0];
+    let (mut least, mut greatest) = (u64::MAX, 0);
+    let mut counters = vpmc::Counters::open("instructions").unwrap();
+
+    std::thread::spawn(|| loop {
+        known(1000);
+    });
+    counters.clear();
+    for turn in 0..300_000 {
+        counters.read(&mut now).unwrap();
+        if turn > 0 {
+            let difference = now[0].wrapping_sub(before[0]);
+
+            least = least.min(difference);
+            greatest = greatest.max(difference);
+        }
+        before = now;
+    }
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+    let switches = status.lines().find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:")).unwrap();
+    println!("{least} {greatest} {}", switches.trim());
+}
+
 fn main() {
     let list = std::env::args().nth(1).unwrap_or_default();
+    if list == "compete" {
+        return compete();
+    }
     let mut counters = vpmc::Counters::open(&list).unwrap_or_else(|error| {
         println!("open {}: {error}", vpmc::reason_name(error.reason));
         exit(1)
@@ -44,6 +74,9 @@ fn main() {
     for event in counters.events() {
         println!("event {} {:#x}", event.name, event.select);
     }
+    // the sums of a new set begin with zero
+    let mut count = [u64::MAX];
+    println!("small {}", counters.read(&mut count).is_ok() && count[0] < 1 << 32);
     print("measure 0", counters.measure(|| ()));
     for turns in [1000, 2000] {
         print(&format!("measure {turns}"), counters.measure(|| known(turns)));
