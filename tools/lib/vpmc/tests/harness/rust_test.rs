@@ -8,7 +8,16 @@
 //! Copyright (C) 2026 vpmc developers
 
 use std::arch::asm;
+use std::fs::OpenOptions;
+use std::os::raw::{c_int, c_ulong};
+use std::os::unix::io::AsRawFd;
 use std::process::exit;
+
+use vpmc::abi;
+
+extern "C" {
+    fn ioctl(fd: c_int, request: c_ulong, ...) -> c_int;
+}
 
 /// 2 * turns instructions, one more that sets ecx, and as many branches as turns
 #[inline(always)]
@@ -34,6 +43,15 @@ fn reads(counters: &vpmc::Counters, turns: u32) -> Result<Vec<u64>, vpmc::Error>
     known(turns);
     counters.read(&mut end)?;
     Ok((0..nr).map(|i| end[i] - begin[i]).collect())
+}
+
+/// Asks for the thread's set as it is, by a descriptor of its own, or programs another one.
+fn control(request: u64, control: &mut abi::Control) {
+    let file = OpenOptions::new().read(true).write(true).open("/proc/thread-self/perfctr").unwrap();
+
+    control.size = std::mem::size_of::<abi::Control>() as u32;
+    // SAFETY: the structure has this size.
+    assert_eq!(unsafe { ioctl(file.as_raw_fd(), request as c_ulong, control as *mut abi::Control) }, 0);
 }
 
 fn compete() {
@@ -108,4 +126,14 @@ fn main() {
     std::fs::write("/proc/sys/kernel/vpmc_revoke", "1").unwrap_or_default();
     print("revoked", reads(&counters, 1000));
     std::fs::write("/proc/sys/kernel/vpmc_revoke", "0").unwrap_or_default();
+    // A dropped value leaves nothing: the next one has a set of its own.
+    drop(counters);
+    drop(vpmc::Counters::open("branches"));
+    let counters = vpmc::Counters::open("instructions").unwrap();
+    let mut set = abi::Control { nr_counters: 32, ..Default::default() };
+    control(abi::IOC_READ_CONTROL, &mut set);
+    println!("own {}", set.nr_counters);
+    set.flags = 0;
+    control(abi::IOC_CONTROL, &mut set);
+    print("replaced", reads(&counters, 1000));
 }
