@@ -52,6 +52,14 @@ static void other_list(benchmark::State &state)
 }
 BENCHMARK(other_list)->Iterations(1000);
 
+/* one that needs all programmable counters that perf does not keep */
+static void full_list(benchmark::State &state)
+{
+	for (auto _ : vpmcpp::Counted(state, "r09f0,r0af0,r0bf0"))
+		known(50);
+}
+BENCHMARK(full_list)->Iterations(1000);
+
 static void ends_early(benchmark::State &state)
 {
 	for (auto _ : vpmcpp::Counted(state, list())) {
