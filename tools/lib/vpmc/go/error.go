@@ -11,7 +11,8 @@ import (
 )
 
 // ErrThread says that a goroutine has used counters that another thread has.
-var ErrThread = errors.New("counting: these counters are of another thread: Open locks the goroutine to its thread, and only that goroutine may use them")
+var ErrThread = errors.New("counting: these counters are of another thread; " +
+	"Open locks the goroutine to its thread, and only that goroutine may use them")
 
 // Error says why something cannot be counted.
 type Error struct {

@@ -50,7 +50,8 @@ func openHandle() (*handle, *info, error) {
 	h.page = (*page)(unsafe.Pointer(&h.mapped[0]))
 	if uintptr(h.page.size) < unsafe.Sizeof(page{}) {
 		h.close()
-		return nil, nil, newError(syscall.EINVAL, whatOwn, "the kernel's page is shorter than this package's", "use another kernel")
+		return nil, nil, newError(syscall.EINVAL, whatOwn,
+			"the kernel's page is shorter than this package's", "use another kernel")
 	}
 	return h, in, nil
 }
@@ -77,7 +78,8 @@ func (h *handle) sums() (*sums, syscall.Errno) {
 func openError(errno syscall.Errno) error {
 	switch errno {
 	case syscall.ENOENT, syscall.ENOTDIR:
-		return newError(errno, whatOwn, "this kernel has no vpmc, or /proc is not mounted", "boot a kernel with CONFIG_VPMC=y")
+		return newError(errno, whatOwn,
+			"this kernel has no vpmc, or /proc is not mounted", "boot a kernel with CONFIG_VPMC=y")
 	case syscall.ENODEV:
 		return newError(errno, whatOwn, "vpmc is switched off", "boot without vpmc=off")
 	case syscall.EACCES, syscall.EPERM:

@@ -18,6 +18,8 @@ const LOOKS: u32 = 8;
 /// How often clear() measures an empty start() and stop().
 const ROUNDS: u32 = 16;
 
+const REPLACED: &str = "somebody has programmed another set meanwhile";
+
 const EBUSY: i32 = 16;
 const EEXIST: i32 = 17;
 const ENOSPC: i32 = 28;
@@ -191,7 +193,7 @@ impl Counters {
 #[inline(never)]
 fn lost(read: &Snapshot, set_number: u64) -> Error {
     if read.set_number != set_number {
-        return Error::new(EBUSY, WHAT, "somebody has programmed another set meanwhile", "");
+        return Error::new(EBUSY, WHAT, REPLACED, "");
     }
     if read.state == abi::STATE_REVOKED {
         return Error::refused(ENODATA, crate::reason::REVOKED, WHAT);
@@ -220,7 +222,7 @@ fn program(handle: &Handle, events: &[Event]) -> Result<Vec<usize>, Error> {
         }
         return find(handle, events)?
             .into_iter()
-            .map(|it| it.ok_or_else(|| Error::new(EBUSY, WHAT, "somebody has programmed another set meanwhile", "try again")))
+            .map(|it| it.ok_or_else(|| Error::new(EBUSY, WHAT, REPLACED, "try again")))
             .collect();
     }
     Err(Error::new(EBUSY, WHAT, "somebody programs and ends sets all the time", "try again"))

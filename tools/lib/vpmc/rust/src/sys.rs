@@ -102,8 +102,15 @@ fn open_error(error: io::Error) -> Error {
     let errno = error.raw_os_error().unwrap_or(0);
 
     match errno {
-        2 | 20 => Error::new(errno, WHAT, "this kernel has no vpmc, or /proc is not mounted", "boot a kernel with CONFIG_VPMC=y"),
+        // ENOENT, ENOTDIR
+        2 | 20 => {
+            let why = "this kernel has no vpmc, or /proc is not mounted";
+
+            Error::new(errno, WHAT, why, "boot a kernel with CONFIG_VPMC=y")
+        }
+        // ENODEV
         19 => Error::new(errno, WHAT, "vpmc is switched off", "boot without vpmc=off"),
+        // EPERM, EACCES
         1 | 13 => Error::refused(errno, crate::reason::PARANOID, WHAT),
         _ => Error::system(errno, WHAT),
     }
