@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: MIT
+module vpmc
+
+go 1.19

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Catch2 with libvpmc: exact counts of each iteration, to be shown and to be checked.
+ *
+ * Copyright (C) 2026 vpmc developers
+ *
+ *	TEST_CASE("work") {
+ *		vpmcpp::CountedCase counted("work", "instructions,branches");
+ *
+ *		counted.run(1000, [] { work(); });
+ *		counted.report();
+ *		if (counted.is_counted())
+ *			CHECK(counted.each("branches:u") <= 100);
+ *	}
+ *
+ * Include Catch2's header, of version 2 or 3, before this one. If the events cannot be counted
+ * the code runs without counts, and report() says why.
+ */
+#ifndef VPMC_CATCH2_HPP
+#define VPMC_CATCH2_HPP
+
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <type_traits>
+
+#include <vpmc-counters.hpp>
+
+#ifndef WARN
+#error "vpmc-catch2.hpp: include Catch2's header before"
+#endif
+
+namespace vpmcpp {
+
+/**
+ * class CountedCase - What a piece of code counts in a test case
+ *
+ * All calls must come from the thread that has made the object. The loop executes two
+ * instructions for each iteration, and a few at its beginning and end.
+ */
+class CountedCase {
+public:
+	/* @name is for report(). @list has the events, as vpmc(7) describes them. */
+	CountedCase(const char *name, const char *list) : name(name)
+	{
+		struct vpmc_error error;
+
+		if (counters.open(list, &error))
+			why = error.text;
+	}
+
+	/* Calls @code @n times, and adds what that counts. */
+	template <typename Code>
+	void run(std::uint64_t n, Code &&code)
+	{
+		counters.start();
+		for (std::uint64_t left = n; left; left--)
+			call(code, std::is_void<decltype(code())>());
+		counters.stop();
+		iterations += n;
+		if (counters.is_open() && counters.lost())
+			why = counters.lost();
+	}
+
+	/*
+	 * For BENCHMARK_ADVANCED(): counts as many iterations as @meter wants to time, and
+	 * then lets it time them. So the time does not contain the cost of counting.
+	 */
+	template <typename Meter, typename Code>
+	void measure(Meter &meter, Code &&code)
+	{
+		run(static_cast<std::uint64_t>(meter.runs()), code);
+		meter.measure(code);
+	}
+
+	/* Is each iteration counted so far? */
+	bool is_counted() const { return why.empty() && iterations; }
+
+	/* Returns what one iteration counts; 0 if it is not counted. @event is as report() shows it. */
+	double each(const std::string &event) const
+	{
+		for (std::size_t i = 0; is_counted() && i < counters.size(); i++)
+			if (counters.name(i) == event)
+				return static_cast<double>(counters.sum(i)) /
+				       static_cast<double>(iterations);
+		return 0;
+	}
+
+	/* The sum of all iterations; 0 if they are not counted. */
+	std::uint64_t total(const std::string &event) const
+	{
+		for (std::size_t i = 0; is_counted() && i < counters.size(); i++)
+			if (counters.name(i) == event)
+				return counters.sum(i);
+		return 0;
+	}
+
+	/* Shows the counts of an iteration, or why there are none, whether the test passes or not. */
+	void report() const
+	{
+		std::ostringstream text;
+
+		text << name << ":";
+		for (std::size_t i = 0; is_counted() && i < counters.size(); i++)
+			text << " " << each(counters.name(i)) << " " << counters.name(i) << ",";
+		if (is_counted())
+			text << " each of " << iterations << " times";
+		else
+			text << " not counted: " << (why.empty() ? "nothing has run" : why);
+		WARN(text.str());
+	}
+
+private:
+	/* The compiler must not drop a result that nobody uses. */
+	template <typename Code>
+	static void call(Code &code, std::false_type)
+	{
+		auto &&result = code();
+
+		__asm__ __volatile__("" : : "g" (&result) : "memory");
+	}
+	template <typename Code>
+	static void call(Code &code, std::true_type)
+	{
+		code();
+	}
+
+	Counters counters;
+	std::string name, why;
+	std::uint64_t iterations = 0;
+};
+
+} // namespace vpmcpp
+
+#endif /* VPMC_CATCH2_HPP */

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * What vpmc-catch2.hpp counts of known code, for the suite harnesses.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#if __has_include(<catch2/catch.hpp>)
+#define CATCH_CONFIG_MAIN
+#define CATCH_CONFIG_ENABLE_BENCHMARKING
+#include <catch2/catch.hpp>
+#else
+#include <catch2/catch_all.hpp>
+#endif
+#include <vpmc-catch2.hpp>
+
+#include "known.h"
+
+/* one function, so that the loop is the same for all numbers */
+static __attribute__((__noinline__)) void run(vpmcpp::CountedCase &counted, unsigned int n)
+{
+	counted.run(n, [] { known(50); });
+}
+
+TEST_CASE("exact")
+{
+	vpmcpp::CountedCase once("once", "instructions,branches");
+	vpmcpp::CountedCase twice("twice", "branches,instructions");
+
+	CHECK_FALSE(once.is_counted());
+	run(once, 1000);
+	run(twice, 2000);
+	REQUIRE(once.is_counted());
+	CHECK(twice.total("instructions:u") - once.total("instructions:u") == 1000 * (2 * 50 + 3));
+	CHECK(twice.total("branches:u") - once.total("branches:u") == 1000 * (50 + 1));
+	CHECK(once.total("branches:u") - 1000 * (50 + 1) <= 8);
+	CHECK(once.total("instructions:u") - 1000 * (2 * 50 + 3) <= 16);
+	CHECK(once.each("branches:u") == once.total("branches:u") / 1000.0);
+	CHECK(once.each("cycles:u") == 0);
+	/* a second run adds to the first one */
+	run(once, 1000);
+	CHECK(once.total("branches:u") >= 2000 * (50 + 1));
+	CHECK(once.total("branches:u") <= 2000 * (50 + 1) + 16);
+}
+
+TEST_CASE("results are not dropped")
+{
+	vpmcpp::CountedCase counted("results", "branches");
+	unsigned int turns = 0;
+
+	counted.run(10, [&turns] { known(10); return ++turns; });
+	CHECK(turns == 10);
+	CHECK(counted.total("branches:u") >= 10 * 10);
+}
+
+TEST_CASE("measured")
+{
+	vpmcpp::CountedCase counted("measured", "branches");
+	std::uint64_t runs = 0;
+
+	BENCHMARK_ADVANCED("fifty turns")(Catch::Benchmark::Chronometer meter)
+	{
+		runs += meter.runs();
+		counted.measure(meter, [] { known(50); });
+	};
+	REQUIRE(counted.is_counted());
+	CHECK(counted.total("branches:u") - runs * (50 + 1) < runs);
+}
+
+TEST_CASE("nothing to count")
+{
+	vpmcpp::CountedCase counted("wrong", "instructionz");
+	bool ran = false;
+
+	counted.run(1, [&ran] { ran = true; });
+	counted.report();
+	CHECK(ran);
+	CHECK_FALSE(counted.is_counted());
+	CHECK(counted.total("instructions:u") == 0);
+}
+
+TEST_CASE("a set that is stopped")
+{
+	vpmcpp::CountedCase counted("stopped", "instructions");
+
+	counted.run(1, [] {
+		struct vpmc *v;
+
+		if (!vpmc_open(&v, 0, nullptr))
+			vpmc_stop(v);
+		vpmc_close(v);
+	});
+	counted.report();
+	CHECK_FALSE(counted.is_counted());
+}
