@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "stat/plan.h"
+#include "stat/regions.h"
 #include "stat/run.h"
 
 struct result {
@@ -21,6 +22,7 @@ struct result {
 	struct run *run;
 	unsigned int nr;	/* number of finished runs */
 	bool input_was_read;	/* by the first of several runs */
+	struct stat_regions regions;	/* of -m */
 };
 
 /* statistics of a number over all runs that have it */
