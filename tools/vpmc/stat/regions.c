@@ -43,9 +43,10 @@ void regions_begin(const struct group *group)
 	if (reports < 0)
 		fail(STATUS_OURS, "-m: there is no file for the regions: %s; end other programs",
 		     strerror(errno));
+	/* Which optional events are left out is not known before COMMAND's set is programmed. */
 	for (i = 0; i < group->nr; i++)
-		if (!left_out(&group->events[i]))
-			list = options_list(list, (char *)group->events[i].name);
+		list = options_list(list, get_text("%s%s", group->events[i].name,
+						   group->events[i].flags & VPMC_EVENT_OPTIONAL ? "?" : ""));
 	name = get_text("/proc/%d/fd/%d", getpid(), reports);
 	set_variable(FILE_VARIABLE, name);
 	set_variable(EVENTS_VARIABLE, list);
