@@ -79,7 +79,7 @@ struct trial {
 static void try_marker(const struct trial *trial)
 {
 	struct vpmc_region *begin = &trial->second->public, *end = begin;
-	struct vpmc_place place = { .name = trial->second->name };
+	struct vpmc_place place = { .name = trial->second->name, .file = "" };
 
 	if (trial->late_begin)
 		begin = NULL;

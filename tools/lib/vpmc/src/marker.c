@@ -93,10 +93,37 @@ static struct vpmc_regions *own(void)
 }
 
 /*
+ * Bytes of a place's name. Languages without macros give a name and its length: @file is NULL, and
+ * @line the length. Fortran fills up names with blanks.
+ */
+static size_t name_length(const struct vpmc_place *place)
+{
+	size_t length = place->line;
+
+	if (place->file)
+		return strlen(place->name);
+	while (length && place->name[length - 1] == ' ')
+		length--;
+	return length;
+}
+
+/* What is too long gets no name, which is refused later. */
+static int get(struct vpmc_regions *regions, const struct vpmc_place *place,
+	       struct vpmc_region **region)
+{
+	size_t length = name_length(place);
+	char text[256] = "";
+
+	if (length < sizeof(text))
+		memcpy(text, place->name, length);
+	return vpmc_region_get(regions, text, region);
+}
+
+/*
  * Finds a region. What this counts is taken out of all open regions, with @cost. A signal handler
  * that has interrupted its thread in a call about these regions is not counted.
  */
-static struct vpmc_region *find(struct vpmc_regions *regions, const char *name,
+static struct vpmc_region *find(struct vpmc_regions *regions, const struct vpmc_place *place,
 				const uint64_t *cost, int *err)
 {
 	struct vpmc_region *region;
@@ -107,7 +134,7 @@ static struct vpmc_region *find(struct vpmc_regions *regions, const char *name,
 		return &nothing;
 	vpmc_regions_enter(regions);
 	vpmc_samples_flush(regions, &flush);
-	*err = vpmc_region_get(regions, name, &region);
+	*err = get(regions, place, &region);
 	vpmc_samples_flushed(regions, &flush, cost);
 	vpmc_regions_leave(regions);
 	return *err ? &nothing : region;
@@ -130,12 +157,12 @@ static void say_no_region(const struct vpmc_place *place, int err)
 {
 	if (err == -EINVAL)
 		vpmc_marker_say(LINE_TOO_MANY,
-				"vpmc: %s:%u: the name of a region has 1 to 255 bytes; this one is not counted\n",
-				place->file, place->line);
+				"vpmc: region %.*s: a name has 1 to 255 bytes; this one is not counted\n",
+				(int)name_length(place), place->name);
 	else if (err && err != -EBUSY)
 		vpmc_marker_say(LINE_TOO_MANY,
-				"vpmc: %s:%u: region %s is not counted: there are %d of them in this thread, or no memory\n",
-				place->file, place->line, place->name, VPMC_REGIONS_MAX);
+				"vpmc: region %.*s is not counted: there are %d of them in this thread, or no memory\n",
+				(int)name_length(place), place->name, VPMC_REGIONS_MAX);
 }
 
 EXPORT struct vpmc_region *vpmc_marker_find(struct vpmc_region **handle,
@@ -149,7 +176,7 @@ EXPORT struct vpmc_region *vpmc_marker_find(struct vpmc_region **handle,
 		*handle = &nothing;
 		return &nothing;
 	}
-	region = find(regions, place->name, regions->late_begin, &err);
+	region = find(regions, place, regions->late_begin, &err);
 	say_no_region(place, err);
 	if (err != -EBUSY)
 		*handle = region;
@@ -159,10 +186,12 @@ EXPORT struct vpmc_region *vpmc_marker_find(struct vpmc_region **handle,
 static void say_not_begun(const struct vpmc_regions *regions, const struct vpmc_place *place)
 {
 	/* A child of fork() may end what its parent has begun. */
-	if (!regions->is_again)
-		vpmc_marker_say(LINE_NOT_BEGUN,
-				"vpmc: %s:%u: VPMC_END: region %s has not begun in this thread; it ends nothing\n",
-				place->file, place->line, place->name);
+	if (regions->is_again)
+		return;
+	vpmc_marker_say(LINE_NOT_BEGUN,
+			"vpmc: region %.*s has not begun in this thread; nothing is ended (%s:%u)\n",
+			(int)name_length(place), place->name,
+			place->file ? place->file : "a call by name", place->file ? place->line : 0);
 }
 
 EXPORT void vpmc_marker_late(struct vpmc_region **handle, const struct vpmc_place *place,
@@ -177,7 +206,7 @@ EXPORT void vpmc_marker_late(struct vpmc_region **handle, const struct vpmc_plac
 		return;
 	}
 	if (error == -ENXIO) {
-		region = find(regions, place->name, regions->late_end, &err);
+		region = find(regions, place, regions->late_end, &err);
 		error = vpmc_end(region);
 		if (err != -EBUSY)
 			*handle = region;
@@ -259,37 +288,18 @@ void vpmc_marker_forked(struct vpmc_regions *regions)
 		region->public = (struct vpmc_region){ begin_again, do_nothing };
 }
 
-/*
- * Makes a place of a name and its length. What is too long gets no name, which is refused later.
- * Fortran fills up names with blanks.
- */
-static void set_place(struct vpmc_place *place, char text[256], const char *name, size_t length)
-{
-	while (length && name[length - 1] == ' ')
-		length--;
-	if (length > 255)
-		length = 0;
-	memcpy(text, name, length);
-	text[length] = '\0';
-	*place = (struct vpmc_place){ .name = text, .file = "a call by name" };
-}
-
 EXPORT void vpmc_name_begin(const char *name, size_t length)
 {
+	struct vpmc_place place = { name, NULL, length };
 	struct vpmc_region *handle;
-	struct vpmc_place place;
-	char text[256];
 
-	set_place(&place, text, name, length);
 	vpmc_begin(vpmc_marker_find(&handle, &place));
 }
 
 EXPORT void vpmc_name_end(const char *name, size_t length)
 {
+	struct vpmc_place place = { name, NULL, length };
 	struct vpmc_region *handle;
-	struct vpmc_place place;
-	char text[256];
 
-	set_place(&place, text, name, length);
 	vpmc_marker_late(&handle, &place, -ENXIO);
 }
