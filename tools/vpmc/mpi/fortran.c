@@ -32,6 +32,14 @@ EXPORT void symbol(PARAMETERS)						\
 	SUBROUTINE(mpi_##lower##_f08_, count_enter(), count_leave(CALL_##name))
 #include "fortran.inc"
 
+/* The same functions for type(c_ptr) */
+#define POINTER(name, lower)						\
+	SUBROUTINE(mpi_##lower##_cptr_, count_enter(), count_leave(CALL_##name))
+POINTER(Alloc_mem, alloc_mem)
+POINTER(Win_allocate, win_allocate)
+POINTER(Win_allocate_shared, win_allocate_shared)
+POINTER(Win_shared_query, win_shared_query)
+
 #define NOTHING		((void)0)
 
 SUBROUTINE(mpi_init_, NOTHING, calls_begin())

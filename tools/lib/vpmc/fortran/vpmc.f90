@@ -4,7 +4,7 @@
 ! -lvpmc. vpmc-marker(7) describes who counts, what is counted, and where the report goes.
 !
 ! A region is of the thread that begins it, also in an OpenMP program. Blanks at the end of a name
-! do not count. The calls themselves have some ten instructions that are in the region's values.
+! do not count. A region's values have a few instructions of the calls themselves.
 !
 ! Copyright (C) 2026 vpmc developers
 
