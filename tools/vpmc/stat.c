@@ -32,6 +32,7 @@ static const struct argp_option stat_option[] = {
 	{ "warmup", OPTION_WARMUP, "N", 0, "Run COMMAND N times before, without keeping what is counted", 0 },
 	{ "no-inherit", OPTION_NO_INHERIT, NULL, 0, "Count only the first thread: not the threads and processes that it creates", 0 },
 	{ "per-thread", OPTION_PER_THREAD, NULL, 0, "Print a table of the counts of each thread as well", 0 },
+	{ "marked", 'm', NULL, 0, "Print a table of each region that COMMAND marks (VPMC_REGION, compiled with -DVPMC) as well", 0 },
 	{ "metrics", OPTION_METRICS, NULL, 0, "Print ratios such as instructions per cycle as well, and count the events that they need", 0 },
 	{ "split", OPTION_SPLIT, NULL, 0, "Run COMMAND once for each group of events that fits into the counters", 0 },
 	{ "stopped", OPTION_STOPPED, NULL, 0, "Do not start the counters: the program does that, or vpmc ctl", 0 },
@@ -117,6 +118,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_PER_THREAD:
 		options->per_thread = true;
 		return 0;
+	case 'm':
+		options->marked = true;
+		return 0;
 	case OPTION_METRICS:
 		options->metrics = true;
 		return 0;
@@ -196,8 +200,8 @@ static void check_all_cpus(const struct stat_options *options)
 	if (options->pid || options->tid)
 		fail(STATUS_OURS, "-a: counts whoever runs; leave out -p and -t");
 	if (options->repeat > 1 || options->split || options->metrics ||
-	    options->per_thread || options->stopped || options->rank.is_set)
-		fail(STATUS_OURS, "-a: counts one set once; leave out -r, --split, --metrics, --per-thread, --stopped and --rank");
+	    options->per_thread || options->stopped || options->rank.is_set || options->marked)
+		fail(STATUS_OURS, "-a: counts one set once; leave out -r, -m, --split, --metrics, --per-thread, --stopped and --rank");
 	if (options->openmetrics)
 		fail(STATUS_OURS, "-a: has no openmetrics; use -j or -x, or leave out --format");
 	check_format(options);
@@ -210,6 +214,10 @@ static void check(const struct stat_options *options, const struct plan *plan)
 	if (options->per_thread &&
 	    (options->repeat > 1 || options->split))
 		fail(STATUS_OURS, "--per-thread: the threads of several runs are not the same; leave out -r and --split");
+	if (options->marked && (options->repeat > 1 || options->warmup || options->base ||
+				options->other || options->split || options->stopped ||
+				options->pid || options->tid || options->openmetrics))
+		fail(STATUS_OURS, "-m: shows the regions of one run, from its beginning; leave out -r, --warmup, --compare, --vs, --split, --stopped, -p, -t and --format openmetrics");
 	if (options->command)
 		return;
 	if (!options->pid && !options->tid)
@@ -268,7 +276,11 @@ int stat_main(int argc, char **argv)
 		file = output_open(options.output,
 				   options.rank.is_set ? OUTFILE_REPLACE : 0);
 	signals_begin();
+	if (options.marked)
+		regions_begin(&plan.groups[0]);
 	measure(&one, 1);
+	if (options.marked)
+		regions_read(&result.regions);
 	if (options.openmetrics)
 		file = output_open(options.output, OUTFILE_REPLACE);
 	if (options.openmetrics)

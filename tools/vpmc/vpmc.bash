@@ -140,7 +140,7 @@ _vpmc_stat()
 		;;
 	esac
 	if [[ $cur == -* ]]; then
-		COMPREPLY=($(compgen -W "-a -e -r -j -x -o -p -t -- --all-cpus --revoke --event --repeat --warmup --no-inherit --per-thread --metrics --split --stopped --json --csv --format --interval --rank --output --pid --tid --compare --vs --limit --other-cpu --help --usage --version" -- "$cur"))
+		COMPREPLY=($(compgen -W "-a -e -m -r -j -x -o -p -t -- --all-cpus --revoke --event --repeat --warmup --no-inherit --per-thread --marked --metrics --split --stopped --json --csv --format --interval --rank --output --pid --tid --compare --vs --limit --other-cpu --help --usage --version" -- "$cur"))
 	else
 		_command_offset "$cword"
 	fi

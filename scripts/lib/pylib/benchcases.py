@@ -101,7 +101,8 @@ READ_EACH = 150
 # and the ratio to open(), CONTROL and mmap() by hand.
 LIBRARY_READ = 10
 # Limit for begin and end of a region, beyond two inline reads of any number of
-# counters. They check the region's owner, and keep the values.
+# counters, and for a marker. They check the region's owner, and keep the values.
+REGIONS = ("region", "marker", "marker-block")
 REGION = 25
 REGION_EACH = 8
 LIBRARY_OPEN = 1.2
@@ -184,12 +185,13 @@ class Cases:
         for n, who, figures in self.of("library", "read-call"):
             yield row("read-call-beyond-inline", n, who, less(figures, reads["read-inline-any", n, who]),
                       {"instructions": LIBRARY_READ})
-        for n, who, figures in self.of("library", "region"):
-            yield row("region", n, who, total(figures))
-            read = reads["read-inline-any", n, who]
-            two = {name: 2 * value for name, value in read.items()}
-            yield row("region-beyond-reads", n, who, less(figures, two),
-                      {"instructions": REGION + REGION_EACH * n, "rdpmc": 0, "syscalls": 0})
+        for case in REGIONS:
+            for n, who, figures in self.of("library", case):
+                yield row(case, n, who, total(figures))
+                read = reads["read-inline-any", n, who]
+                two = {name: 2 * value for name, value in read.items()}
+                yield row(case + "-beyond-reads", n, who, less(figures, two),
+                          {"instructions": REGION + REGION_EACH * n, "rdpmc": 0, "syscalls": 0})
         for n, who, figures in self.of("library", "open-library"):
             by_hand = total(calls["open", n, who])["instructions"]
             yield row("open-library", n, who, total(figures), {"instructions": int(by_hand * LIBRARY_OPEN)})

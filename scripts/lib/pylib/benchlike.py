@@ -12,7 +12,7 @@ from . import benchcases, benchguest
 
 # Page faults are those of the memory allocator, too.
 ACCESSES = tuple(name for name in benchcases.FIGURES if name != "faults")
-OWN_CODE = (*(case for case in benchcases.READS if case != "read-ioctl"), "read-call-beyond-inline", "region",
+OWN_CODE = (*(case for case in benchcases.READS if case != "read-ioctl"), "read-call-beyond-inline", *benchcases.REGIONS,
             "switch-same-mm-", "switch-idle", "unmonitored-", "fork-exit-hooks")
 
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Measures the library against code that a program writes by hand: a read by
- * call, opening, programming and mapping a set, and a region's begin and end.
+ * call, opening, programming and mapping a set, a region's begin and end, and markers.
  *
  * Copyright (C) 2026 vpmc developers
  */
+#include <pthread.h>
 #include <vpmc.h>
 
 #include "cost.h"
+#include "marker.h"
 #include "who.h"
 
 /* results of all reads */
@@ -73,6 +75,33 @@ static void closed(struct vpmc *v)
 	vpmc_close(v);
 }
 
+struct marked {
+	struct vpmc_event *set;
+	unsigned int n;
+};
+
+/* Markers keep their regions for each thread, so each set gets a thread. */
+static void *run_markers(void *arg)
+{
+	const struct marked *marked = arg;
+	struct vpmc *v = opened(marked->set, marked->n);
+
+	measure_markers(marked->n);
+	closed(v);
+	return NULL;
+}
+
+static void measure_marked(struct vpmc_event *set, unsigned int n)
+{
+	struct marked marked = { set, n };
+	pthread_t thread;
+
+	if (setenv("VPMC_REPORT", "/dev/null", 1) ||
+	    pthread_create(&thread, NULL, run_markers, &marked) || pthread_join(thread, NULL))
+		errx(1, "a thread with markers");
+	unsetenv("VPMC_REPORT");
+}
+
 static void measure_open(struct vpmc_event *set, unsigned int n)
 {
 	struct vpmc *v;
@@ -103,6 +132,7 @@ int main(void)
 		measure_read(v, sizes[i]);
 		measure_region(sizes[i]);
 		closed(v);
+		measure_marked(set, sizes[i]);
 		measure_open(set, sizes[i]);
 	}
 	return 0;

@@ -4,6 +4,8 @@
 #
 #	CALL(Send, (const void *buf, int count, ...), (buf, count, ...))
 #
+# With -v fortran=1, one line for its name in Fortran: CALL(Send, send).
+#
 # MPI_Init(), MPI_Init_thread() and MPI_Finalize() are written by hand. MPI_Pcontrol() has a
 # variable number of arguments, and MPI_T_* are no communication.
 /^#/ { next }
@@ -44,6 +46,9 @@ END {
 		name = order[i]
 		if (!profiled[name] || name ~ /^(Init|Init_thread|Finalize|Pcontrol|T_.*)$/ || done[name]++)
 			continue
-		printf "CALL(%s, (%s), (%s))\n", name, list[name], arguments(list[name])
+		if (fortran)
+			printf "CALL(%s, %s)\n", name, tolower(name)
+		else
+			printf "CALL(%s, (%s), (%s))\n", name, list[name], arguments(list[name])
 	}
 }

@@ -22,23 +22,37 @@ EXPORT int MPI_##name parameters			\
 }
 #include "calls.inc"
 
-static void begin(void)
+void calls_begin(void)
 {
+	static bool begun;
 	struct vpmc_error error;
-	int rank;
+	int rank, initialized = 0;
 
+	/* MPI_Init() may have failed, and a Fortran binding may call that of C. */
+	PMPI_Initialized(&initialized);
+	if (!initialized || begun)
+		return;
+	begun = true;
 	if (!count_begin(&error))
 		return;
 	PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	fprintf(stderr, "vpmc: rank %d: is not counted: %s\n", rank, error.text);
 }
 
+void calls_end(void)
+{
+	static bool ended;
+
+	if (!ended)
+		gather(count_end());
+	ended = true;
+}
+
 EXPORT int MPI_Init(int *argc, char ***argv)
 {
 	int result = PMPI_Init(argc, argv);
 
-	if (result == MPI_SUCCESS)
-		begin();
+	calls_begin();
 	return result;
 }
 
@@ -46,13 +60,12 @@ EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
 	int result = PMPI_Init_thread(argc, argv, required, provided);
 
-	if (result == MPI_SUCCESS)
-		begin();
+	calls_begin();
 	return result;
 }
 
 EXPORT int MPI_Finalize(void)
 {
-	gather(count_end());
+	calls_end();
 	return PMPI_Finalize();
 }

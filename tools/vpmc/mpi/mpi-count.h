@@ -39,6 +39,10 @@ struct count_sum {
 	struct call_sum call[NR_CALLS];
 };
 
+/* Begin after MPI_Init(), and end before MPI_Finalize(), in C or Fortran. Each once. */
+void calls_begin(void);
+void calls_end(void);
+
 /*
  * Starts counting after MPI_Init(). The calling thread is counted from now on,
  * other threads from their first call on. Returns 0 or a negative error number.

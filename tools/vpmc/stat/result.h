@@ -14,6 +14,7 @@
 
 #include "common/quantiles.h"
 #include "stat/plan.h"
+#include "stat/regions.h"
 #include "stat/run.h"
 
 struct result {
@@ -23,6 +24,7 @@ struct result {
 	unsigned int nr;	/* number of finished runs */
 	bool input_was_read;	/* by the first of several runs, also of --warmup */
 	int warmup_status;	/* of the first run of --warmup whose status is not 0 */
+	struct stat_regions regions;	/* of -m */
 };
 
 /* statistics of a number over all runs that have it */

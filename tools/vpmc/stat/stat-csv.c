@@ -214,4 +214,6 @@ void print_csv(FILE *file, const struct result *result)
 		print_metrics(file, result, separator);
 	if (result->options->per_thread)
 		print_threads(file, result, separator);
+	if (result->options->marked)
+		regions_csv(file, &result->regions, separator);
 }

@@ -19,6 +19,7 @@ struct stat_options {
 	bool inherit;
 	bool per_thread;
 	bool metrics;
+	bool marked;		/* -m */
 	bool split;
 	bool stopped;
 	bool json;

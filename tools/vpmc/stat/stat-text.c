@@ -254,5 +254,7 @@ void print_text(FILE *file, const struct result *result, bool colour)
 		print_metrics(file, result, colour);
 	if (result->options->per_thread)
 		print_threads(file, result, colour);
+	if (result->options->marked)
+		regions_text(file, result, &result->regions, colour);
 	print_remarks(file, result);
 }

@@ -69,6 +69,17 @@ static struct result result = {
 	.options = &options, .plan = &plan, .run = runs, .nr = 1,
 };
 
+/* One has an event that the whole does not count, and the other one is of no time. */
+static struct region_value region_values[] = {
+	{ "instructions:u", 1000, 500 }, { "others:u", BIG, 0 },
+};
+static struct stat_region regions[] = {
+	{ .name = "a, b", .threads = 2, .calls = 1234, .dirty = 5, .unfinished = 6, .replaced = 7,
+	  .refused = 8, .inclusive_ns = 3000000004, .exclusive_ns = 5, .value = region_values,
+	  .nr_values = 2 },
+	{ .name = "empty", .threads = 1, .calls = 9 },
+};
+
 static struct vpmc_global_cpu cpus[] = {
 	{ .cpu = 0, .state = VPMC_CPU_STOPPED, .nr_counters = 3,
 	  .sum = { 9007199254740993, 5, 0 } },
@@ -111,6 +122,11 @@ static void choose(const char *name)
 	if (!strcmp(name, "threads")) {
 		options.per_thread = true;
 		runs[0].unlisted = 5;
+	} else if (!strcmp(name, "regions")) {
+		options.marked = true;
+		result.regions = (struct stat_regions){ regions, 2, 4, 3 };
+	} else if (!strcmp(name, "no-regions")) {
+		options.marked = true;
 	} else if (!strcmp(name, "repeat")) {
 		options.repeat = result.nr = 2;
 		runs[1].status = 3 << 8;

@@ -58,7 +58,7 @@ n=$(awk '$1 == 1 { gsub(",", ""); n = $2 } END { print (n > 1000000) ? "many" : 
 equal "cpus: a busy processor" many "$n"
 
 bad "-a and -p" 125 "vpmc: -a: counts whoever runs; leave out -p and -t" vpmc stat -a -p 1
-bad "-a and -r" 125 "vpmc: -a: counts one set once; leave out -r, --split, --metrics, --per-thread, --stopped and --rank" \
+bad "-a and -r" 125 "vpmc: -a: counts one set once; leave out -r, -m, --split, --metrics, --per-thread, --stopped and --rank" \
 	vpmc stat -a -r 2 true
 bad "-a, -j and -x" 125 "vpmc: -j and -x: one format is possible at a time; leave out the other one" vpmc stat -a -j -x , true
 bad "-a and openmetrics" 125 "vpmc: -a: has no openmetrics; use -j or -x, or leave out --format" \

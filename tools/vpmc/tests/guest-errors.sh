@@ -40,6 +40,11 @@ bad "-x with a quote" 125 "${V}-x: quotes and ends of lines cannot separate fiel
 bad "-j and -x" 125 "${V}-j and -x: one format is possible at a time; leave out the other one" vpmc stat -j -x , true
 bad "-p and -t" 125 "${V}-p and -t: one of them is possible at a time; leave out the other one" vpmc stat -p 1 -t 1
 bad "--per-thread and -r" 125 "${V}--per-thread: the threads of several runs are not the same; leave out -r and --split" vpmc stat --per-thread -r 2 true
+for option in '-r 2' '--warmup 1' '--compare none' '--vs true' --split --stopped '-t 1' '--format openmetrics -o x'; do
+	# shellcheck disable=SC2086 # words
+	bad "-m and $option" 125 "${V}-m: shows the regions of one run, from its beginning; leave out -r, --warmup, --compare, --vs, --split, --stopped, -p, -t and --format openmetrics" \
+		vpmc stat -m $option true
+done
 bad "-r with -p alone" 125 "${V}COMMAND: there is none to be repeated; name one, such as -- sleep 5, or leave out -r and --split" vpmc stat -r 2 -p 1
 bad "--metrics of nothing" 125 "${V}--metrics: there are no ratios of no events; leave out -e none" vpmc stat -e none --metrics true
 bad "an unknown option" 125 "${V}--none: no such option; vpmc stat --help lists them" vpmc stat --none true

@@ -49,6 +49,11 @@ equal "what was counted is kept" 9 "$(grep -cE '^ *[0-2] +[0-9]+ +[0-9]+ +[0-9]+
 run -x LD_PRELOAD=$library -x VPMC_MPI_EVENTS=nonesuch ranks 100000
 equal "an unknown event: each rank says so, the program goes on" 0 $?
 equal "an unknown event: lines" 3 "$(grep -c '^vpmc: rank [0-2]: is not counted: nonesuch: no event has that name' said)"
+for program in ranks-fortran ranks-f08; do
+	run -x LD_PRELOAD=$library -x VPMC_MPI_EVENTS=instructions,branches -x VPMC_MPI_REPORT=/out/$program.json $program
+	result "a program in Fortran: $program" $? said
+	equal "$program: it says nothing" 0 "$(wc -l <said)"
+done
 LD_PRELOAD=$library ranks 0
 equal "a program that ends before MPI_Init(): its status" 2 $?
 cd /out || exit

@@ -128,7 +128,8 @@ static inline int vpmc_end(struct vpmc_region *region)
  * @list:	The events to count, see vpmc(7). If the thread has a set, for
  *		instance from vpmc stat, that is used, and started if it is stopped.
  *		What it lacks is added to it until the regions are closed. If there is
- *		none, one is programmed. NULL stands for the set that the thread has.
+ *		none, one is programmed. NULL stands for the list in the environment's
+ *		VPMC_EVENTS or, if it is not there, for the set that the thread has.
  *		It must run then.
  * @flags:	VPMC_REGIONS_* bits. With 0, the processor may execute code of a
  *		region before or after the reads.

@@ -21,6 +21,22 @@
 #endif
 
 /*
+ * Loads the page's generation into the register of a function's first argument, which is not
+ * needed any more. With another one, compilers save a register on the stack.
+ */
+static ALWAYS_INLINE uint64_t generation_of(const struct vpmc_page *page)
+{
+#ifdef __x86_64__
+	uint64_t generation;
+
+	__asm__ __volatile__("mov %1, %0" : "=D" (generation) : "m" (page->generation));
+	return generation;
+#else
+	return *(const volatile __u64 *)&page->generation;
+#endif
+}
+
+/*
  * Takes a snapshot of a running set by RDPMC, into the mark and values of a
  * record. Returns false if the read was disturbed, or if RDPMC cannot be used.
  */
@@ -28,13 +44,18 @@ static ALWAYS_INLINE bool take(const struct vpmc_regions *regions, uint64_t *at,
 			       unsigned int flags)
 {
 	const struct vpmc_page *page = regions->page;
-	uint64_t running = regions->running, present;
+	uint64_t generation;
 
 	if (flags & VPMC_REGIONS_LFENCE)
 		lfence();
-	__builtin_memcpy(&present, &page->state, sizeof(present));
-	if (unlikely(present != running))
+	/*
+	 * If the page has the generation at which the thread has seen that the set runs, and is
+	 * the one that it has opened, nothing has changed since then.
+	 */
+	generation = generation_of(page);
+	if (unlikely(generation != regions->seen))
 		return false;
+	vpmc_barrier();
 	if (flags & VPMC_REGIONS_TWICE) {
 		at[WORD_VALUES] = page->tsc_base + vpmc_rdtsc();
 		count_all(page, at, WORD_COUNTS, regions->bytes);
@@ -44,12 +65,8 @@ static ALWAYS_INLINE bool take(const struct vpmc_regions *regions, uint64_t *at,
 	if (flags & VPMC_REGIONS_LFENCE)
 		lfence();
 	vpmc_barrier();
-	/*
-	 * If the page has the generation at which the thread has seen that the set is the one
-	 * it has opened, nothing has changed since then.
-	 */
-	at[WORD_MARK] = *(const volatile __u64 *)&page->generation;
-	return at[WORD_MARK] == regions->seen;
+	at[WORD_MARK] = generation;
+	return page->generation == generation;
 }
 
 /*
@@ -128,31 +145,27 @@ static bool may_try_again(struct vpmc_regions *regions)
 }
 
 /*
- * Appends a record. The head moves last, because readers take all records below
- * it.
+ * Appends the record that is written. The head moves last, because readers take all records
+ * below it.
  */
-static ALWAYS_INLINE void append(struct vpmc_regions *regions, uint64_t *at,
-				 struct region *region)
+static ALWAYS_INLINE void append(struct vpmc_regions *regions)
 {
-	at[WORD_REGION] = (uintptr_t)region;
 	vpmc_barrier();
 	regions->head = (uint64_t *)((char *)regions->head + regions->record_size);
 	vpmc_barrier();
 }
 
-/* The opposite order of these two steps would need one more instruction. */
-static ALWAYS_INLINE void append_begin(struct vpmc_regions *regions,
-				       uint64_t *at, struct region *region)
+/* The record and the stack have the region already. */
+static ALWAYS_INLINE void append_begin(struct vpmc_regions *regions)
 {
-	append(regions, at, region);
-	*regions->top = region;
-	vpmc_barrier();
+	append(regions);
 	regions->top++;
 }
 
 static ALWAYS_INLINE void append_end(struct vpmc_regions *regions, uint64_t *at)
 {
-	append(regions, at, NULL);
+	at[WORD_REGION] = 0;
+	append(regions);
 	regions->top--;
 }
 
@@ -185,8 +198,19 @@ static int append_by_call(struct vpmc_regions *regions, struct region *region)
 		return err;
 	if (state != VPMC_STATE_RUNNING)
 		return -ENODATA;
-	append_begin(regions, regions->head, region);
+	regions->head[WORD_REGION] = (uintptr_t)region;
+	*regions->top = region;
+	append_begin(regions);
 	return 0;
+}
+
+/* Another function, because begin_slowly() has to end with a jump to begin(). */
+static SLOWLY void empty_full_log(struct vpmc_regions *regions)
+{
+	struct flush flush;
+
+	vpmc_samples_flush(regions, &flush);
+	vpmc_samples_flushed(regions, &flush, regions->full);
 }
 
 /* The thread is busy. */
@@ -198,7 +222,7 @@ static SLOWLY int begin_slowly(struct region *region)
 	if (!err && regions->top == regions->deepest)
 		err = -ENOSPC;
 	if (!err && regions->head >= regions->limit) {
-		vpmc_samples_flush(regions, true);
+		empty_full_log(regions);
 		vpmc_regions_leave(regions);
 		return region->public.begin(&region->public);
 	}
@@ -209,7 +233,15 @@ static SLOWLY int begin_slowly(struct region *region)
 	if (!err)
 		err = append_by_call(regions, region);
 	vpmc_regions_leave(regions);
+	if (err && regions->is_marked)
+		vpmc_marker_skip(region, err);
 	return err;
+}
+
+/* The read of begin() was disturbed, or RDPMC cannot be used. The record has the region. */
+static SLOWLY int begin_unread(struct vpmc_regions *regions)
+{
+	return begin_slowly((struct region *)(uintptr_t)regions->head[WORD_REGION]);
 }
 
 /* An exception or longjmp() has left them. Returns 0 or a negative error number. */
@@ -250,13 +282,22 @@ static SLOWLY int end_slowly(struct region *region)
 	return err;
 }
 
-/* Loads region->regions. Compilers copy the argument first, which is one instruction more. */
+/* The same for end(): the region is the one that has begun last. */
+static SLOWLY int end_unread(struct vpmc_regions *regions)
+{
+	return end_slowly(regions->top[-1]);
+}
+
+/*
+ * Loads region->regions into another register. Compilers copy the argument first, which is one
+ * instruction more.
+ */
 static ALWAYS_INLINE struct vpmc_regions *regions_of(const struct region *region)
 {
 #ifdef __x86_64__
 	struct vpmc_regions *regions;
 
-	__asm__("mov %1, %0" : "=r" (regions) : "m" (region->regions));
+	__asm__("mov %1, %0" : "=&r" (regions) : "m" (region->regions));
 	return regions;
 #else
 	return region->regions;
@@ -272,17 +313,22 @@ static ALWAYS_INLINE int begin(struct vpmc_region *public, unsigned int flags)
 	struct region *region = (struct region *)public;
 	struct vpmc_regions *regions = regions_of(region);
 	const void *thread = thread_pointer();
+	struct region **top;
 	uint64_t *at;
 
 	if (unlikely(regions->owner != thread))
 		return refuse_begin(region);
 	vpmc_regions_enter(regions);
 	at = regions->head;
-	if (unlikely(at >= regions->limit) ||
-	    unlikely(regions->top == regions->deepest) ||
-	    unlikely(!take(regions, at, flags)))
+	top = regions->top;
+	if (unlikely(at >= regions->limit) || unlikely(top == regions->deepest))
 		return begin_slowly(region);
-	append_begin(regions, at, region);
+	/* Written before the read, so that no register needs to keep the region. */
+	at[WORD_REGION] = (uintptr_t)region;
+	*top = region;
+	if (unlikely(!take(regions, at, flags)))
+		return begin_unread(regions);
+	append_begin(regions);
 	vpmc_barrier();
 	regions->owner = thread;
 	return 0;
@@ -299,9 +345,11 @@ static ALWAYS_INLINE int end(struct vpmc_region *public, unsigned int flags)
 		return refuse(region);
 	vpmc_regions_enter(regions);
 	at = regions->head;
-	if (unlikely(regions->top[-1] != region) ||
-	    unlikely(!take(regions, at, flags)))
+	if (unlikely(regions->top[-1] != region))
 		return end_slowly(region);
+	/* No register needs to keep the region. */
+	if (unlikely(!take(regions, at, flags)))
+		return end_unread(regions);
 	append_end(regions, at);
 	vpmc_barrier();
 	regions->owner = thread;

@@ -16,6 +16,7 @@
 
 #define WHAT		"counting regions"
 #define LOG_SIZE	65536
+#define USUAL_EVENTS	"instructions?,cycles?"	/* of markers, if nobody has named others */
 
 /* page of a thread whose page could not be mapped; its set does not run */
 static const struct vpmc_page no_page;
@@ -72,13 +73,19 @@ static bool is_shared(const struct vpmc_regions *regions)
 	return true;
 }
 
-/* Without @list, uses the set that the thread has. */
+/*
+ * Without @list, uses the set that the thread has. Markers count the usual events if there is none.
+ */
 static int open_set(struct vpmc_regions *regions, const char *list,
 		    struct vpmc_error *error)
 {
 	struct vpmc_read sums;
 	int err = vpmc_open(&regions->v, list ? 0 : VPMC_OPEN_EXISTING, error);
 
+	if (err == -ENOENT && !list && regions->is_marked) {
+		list = USUAL_EVENTS;
+		err = vpmc_open(&regions->v, 0, error);
+	}
 	if (err)
 		return err;
 	if (list) {
@@ -113,7 +120,8 @@ static int prepare(struct vpmc_regions *regions)
 	regions->nr_values = 1 + regions->nr;
 	regions->record_size = (WORD_VALUES + regions->nr_values) * sizeof(uint64_t);
 	regions->bytes = regions->nr * sizeof(uint64_t);
-	regions->log = malloc(LOG_SIZE);
+	if (!regions->log)
+		regions->log = malloc(LOG_SIZE);
 	if (!regions->log)
 		return -ENOMEM;
 	/*
@@ -127,9 +135,9 @@ static int prepare(struct vpmc_regions *regions)
 	regions->deepest = &regions->stack[1 + VPMC_REGIONS_DEPTH];
 	regions->page = v->page ? v->page : &no_page;
 	regions->running = v->reader ? v->running : NOT_RUNNING;
+	regions->seen = NEVER_SEEN;
 	regions->thread = regions->owner = thread_pointer();
 	regions->tid = gettid();
-	regions->last = &regions->first;
 	prctl(PR_GET_NAME, regions->comm);
 	vpmc_get_info(&regions->info);
 	return 0;
@@ -171,6 +179,7 @@ static int check_open(unsigned int flags, struct vpmc_error *error)
 static void close_counters(struct vpmc_regions *regions)
 {
 	vpmc_samples_settle(regions);
+	vpmc_marker_forget(regions);
 	vpmc_regions_lock();
 	vpmc_close(regions->v);
 	regions->v = NULL;
@@ -181,7 +190,7 @@ static void close_counters(struct vpmc_regions *regions)
 /* Nobody may use the regions any more, except for the report. */
 static void retire(struct vpmc_regions *regions)
 {
-	if (secure_getenv("VPMC_REPORT") && vpmc_regions_keep(regions))
+	if (vpmc_report_is_wanted(regions) && vpmc_regions_keep(regions))
 		return;
 	vpmc_regions_remove(regions);
 	vpmc_regions_free(regions);
@@ -200,41 +209,119 @@ static void report_at_exit(void)
 	atexit(vpmc_report_at_exit);
 }
 
-EXPORT int vpmc_regions_open(struct vpmc_regions **out, const char *list,
-			     unsigned int flags, struct vpmc_error *error)
+/* The events that the environment names, or NULL. */
+static const char *events_asked(void)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	struct vpmc_regions *regions;
-	int err;
+	const char *list = secure_getenv("VPMC_EVENTS");
 
-	*out = NULL;
-	vpmc_error_none(error);
-	err = check_open(flags, error);
+	return list && *list ? list : NULL;
+}
+
+/* Opens the counters, and measures what regions cost with them. */
+static int open_counters(struct vpmc_regions *regions, const char *list,
+			 struct vpmc_error *error)
+{
+	int err = open_set(regions, list ? list : events_asked(), error);
+
 	if (err)
 		return err;
-	regions = calloc(1, sizeof(*regions));
-	if (!regions)
-		return vpmc_error_system(error, -ENOMEM, WHAT);
-	pthread_mutex_init(&regions->lock, NULL);
-	regions->flags = flags;
-	err = open_set(regions, list, error);
-	if (!err) {
-		err = prepare(regions);
-		if (err)
-			vpmc_error_system(error, err, WHAT);
-	}
-	if (!err)
-		err = measure(regions, error);
+	err = prepare(regions);
+	if (err)
+		return vpmc_error_system(error, err, WHAT);
+	err = measure(regions, error);
 	if (!err && vpmc_regions_add(regions, thread_ends))
 		err = vpmc_error_set(error, -ENOMEM, VPMC_WHY_SYSTEM, WHAT,
 				     "the process has no pthread_key_t for its threads' ends",
 				     "");
+	return err;
+}
+
+static int open_regions(struct vpmc_regions **out, const char *list, unsigned int flags,
+			bool is_marked, struct vpmc_error *error)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct vpmc_regions *regions = calloc(1, sizeof(*regions));
+	int err;
+
+	if (!regions)
+		return vpmc_error_system(error, -ENOMEM, WHAT);
+	pthread_mutex_init(&regions->lock, NULL);
+	regions->flags = flags;
+	regions->is_marked = is_marked;
+	regions->last = &regions->first;
+	err = open_counters(regions, list, error);
 	if (err) {
 		vpmc_regions_free(regions);
 		return err;
 	}
 	pthread_once(&once, report_at_exit);
+	vpmc_report_begins();
 	*out = regions;
+	return 0;
+}
+
+EXPORT int vpmc_regions_open(struct vpmc_regions **out, const char *list,
+			     unsigned int flags, struct vpmc_error *error)
+{
+	int err;
+
+	*out = NULL;
+	vpmc_error_none(error);
+	err = check_open(flags, error);
+	return err ? err : open_regions(out, list, flags, false, error);
+}
+
+int vpmc_regions_open_marked(struct vpmc_regions **out, struct vpmc_error *error)
+{
+	vpmc_error_none(error);
+	return open_regions(out, NULL, 0, true, error);
+}
+
+/* What the parent has counted is not the child's. */
+static void clear(struct vpmc_regions *regions)
+{
+	struct region *region;
+
+	for (region = regions->first; region; region = region->next) {
+		region->dirty = region->unfinished = region->replaced = region->refused = 0;
+		region->skipped = 0;
+		memset(region->dirty_sum, 0, sizeof(region->dirty_sum));
+		memset(region->stats, 0, 2 * regions->nr_values * sizeof(*region->stats));
+	}
+	regions->depth = 0;
+	regions->nr_events = 0;
+	memset(regions->flushed, 0, sizeof(regions->flushed));
+	memset(regions->inside, 0, sizeof(regions->inside));
+	memset(regions->around, 0, sizeof(regions->around));
+	memset(regions->full, 0, sizeof(regions->full));
+	memset(regions->late_begin, 0, sizeof(regions->late_begin));
+	memset(regions->late_end, 0, sizeof(regions->late_end));
+	memset(regions->late_after, 0, sizeof(regions->late_after));
+}
+
+/* The set may be another one: the regions have room for the values of the parent's. */
+int vpmc_regions_open_again(struct vpmc_regions *regions, struct vpmc_error *error)
+{
+	unsigned int room = regions->nr_values;
+	int err;
+
+	vpmc_error_none(error);
+	vpmc_close(regions->v);
+	vpmc_free_events(regions->events);
+	regions->v = NULL;
+	regions->events = NULL;
+	pthread_mutex_init(&regions->lock, NULL);
+	clear(regions);
+	regions->is_again = true;
+	err = open_counters(regions, NULL, error);
+	if (!err && regions->nr_values > room) {
+		vpmc_regions_remove(regions);
+		err = vpmc_error_set(error, -ENOSPC, VPMC_WHY_SYSTEM, WHAT,
+				     "a child of fork() counts more events than its parent", "");
+	}
+	if (err)
+		return err;
+	vpmc_report_begins();
 	return 0;
 }
 

@@ -20,6 +20,9 @@ enum { WORD_REGION, WORD_MARK, WORD_VALUES, WORD_COUNTS };
 
 #define MAX_VALUES	(1 + VPMC_MAX_COUNTERS)
 
+/* No page has this generation. */
+#define NEVER_SEEN	(~0ULL)
+
 /*
  * A mark is the generation of the page. This bit is added if the values were
  * read by a system call. Equal marks at begin and end mean that nothing came
@@ -42,6 +45,7 @@ struct region {
 	size_t size;			/* of the mapping */
 	uint64_t dirty, unfinished, replaced;
 	uint64_t refused;		/* handlers may add to it at any moment */
+	unsigned int skipped;		/* ends to come of markers that could not begin */
 	uint64_t dirty_sum[2][MAX_VALUES];
 	struct vpmc_stats stats[];
 };
@@ -69,7 +73,7 @@ struct vpmc_regions {
 	const struct vpmc_page *page;
 	const void *owner;
 	uint64_t running;
-	uint64_t seen;			/* generation at which the set was still ours */
+	uint64_t seen;			/* generation at which the set was ours and ran, or NEVER_SEEN */
 	uint64_t *head;			/* where the next record goes */
 	uint64_t *limit;		/* no region may begin at or above this */
 	struct region **top;		/* above the region that began last */
@@ -99,6 +103,8 @@ struct vpmc_regions {
 	unsigned int rounds;		/* of the thread's destructors */
 	unsigned int merged;		/* number of threads whose values were added */
 	bool is_retired;		/* only the report uses them */
+	bool is_marked;			/* markers have opened them */
+	bool is_again;			/* in a child of fork(): begun regions may be the parent's */
 	char comm[17];
 	struct vpmc_info info;
 
@@ -112,6 +118,9 @@ struct vpmc_regions {
 	uint64_t *tried_at;
 	uint64_t inside[MAX_VALUES], around[MAX_VALUES];
 	uint64_t full[MAX_VALUES];	/* costs of a begin that finds the log full */
+	uint64_t late_begin[MAX_VALUES];	/* costs of a marker's first begin */
+	uint64_t late_end[MAX_VALUES];		/* costs of a marker's first end, to its region */
+	uint64_t late_after[MAX_VALUES];	/* and to the regions around that */
 	uint64_t flushed[MAX_VALUES];	/* counts while the log was emptied */
 	uint64_t sample[MAX_VALUES];	/* values of the sample that ended last */
 	bool sample_is_clean;
@@ -125,11 +134,17 @@ struct vpmc_regions {
 void vpmc_samples_take(struct vpmc_regions *regions);
 
 /*
- * Empties the log. Only the owner may call this, while it is busy. What this function
- * counts is subtracted from all open regions. With @full, so are the costs of a begin
- * that finds the log full.
+ * Empties the log. Only the owner may call this, while it is busy. What is counted from there to
+ * vpmc_samples_flushed() is subtracted from all open regions, and so is @more, unless it is NULL.
  */
-void vpmc_samples_flush(struct vpmc_regions *regions, bool full);
+struct flush {
+	uint64_t before[MAX_VALUES];
+	bool good;
+};
+
+void vpmc_samples_flush(struct vpmc_regions *regions, struct flush *flush);
+void vpmc_samples_flushed(struct vpmc_regions *regions, const struct flush *flush,
+			  const uint64_t *more);
 
 /* Adds all ended samples to the statistics. Any thread may call this. */
 void vpmc_samples_settle(struct vpmc_regions *regions);
@@ -172,14 +187,49 @@ int vpmc_regions_measure(struct vpmc_regions *regions);
 /* mark.c: sets the functions of a region for these flags. */
 void vpmc_region_functions(struct vpmc_region *region, unsigned int flags);
 
+/* marker.c */
+
+/*
+ * What markers of this thread use, also while these regions are measured. NULL: the thread has to
+ * look for its regions.
+ */
+void vpmc_marker_use(struct vpmc_regions *regions);
+
+/* The thread closes these regions. */
+void vpmc_marker_forget(const struct vpmc_regions *regions);
+
+/* The thread goes on in a child of fork(). */
+void vpmc_marker_in_child(void);
+
+/*
+ * In a child of fork(): the handles of the thread's markers point to its regions, which are the
+ * parent's. The next begin opens them again.
+ */
+void vpmc_marker_forked(struct vpmc_regions *regions);
+
+/* A marker could not begin. Its end must not end another sample of the region. */
+void vpmc_marker_skip(struct region *region, int error);
+
+/* Prints a line on standard error, if no line of that kind was printed. */
+enum marker_line { LINE_NOT_COUNTED, LINE_NOT_BEGUN, LINE_TOO_MANY, LINE_SKIPPED, LINE_BREAK };
+
+__attribute__((__format__(__printf__, 2, 3)))
+void vpmc_marker_say(enum marker_line line, const char *format, ...);
+
 /* registry.c */
 
 /* Returns the list of all regions of the process, and locks it. */
 struct vpmc_regions *vpmc_regions_lock(void);
 void vpmc_regions_unlock(void);
 
-/* Returns true if the calling thread has its regions open. */
-bool vpmc_regions_of_thread(void);
+/* Returns the regions that the calling thread has open, or NULL. */
+struct vpmc_regions *vpmc_regions_of_thread(void);
+
+/*
+ * Takes the regions of the thread that has called fork() out of the parent's, in the child. Returns
+ * them if markers have opened them, or NULL.
+ */
+struct vpmc_regions *vpmc_regions_inherited(void);
 
 /*
  * Calls @ends at the end of the calling thread. Returns 0, or -1 if that would not be
@@ -199,6 +249,15 @@ void vpmc_regions_forget(const struct vpmc_regions *regions);
 bool vpmc_regions_keep(struct vpmc_regions *regions);
 
 /* open.c */
+
+/*
+ * Opens the regions of a thread for its markers. They count VPMC_EVENTS, or what the thread's
+ * set counts, or the usual events.
+ */
+int vpmc_regions_open_marked(struct vpmc_regions **regions, struct vpmc_error *error);
+
+/* Opens them again in a child of fork(), without what the parent has counted. */
+int vpmc_regions_open_again(struct vpmc_regions *regions, struct vpmc_error *error);
 
 void vpmc_regions_free(struct vpmc_regions *regions);
 

@@ -38,9 +38,21 @@ static void fork_parent(void)
 	pthread_mutex_unlock(&all_lock);
 }
 
+/* The thread that has called fork() opens those of its markers again. */
+static void tell_markers(void)
+{
+	struct vpmc_regions *regions;
+
+	vpmc_marker_in_child();
+	for (regions = all; regions; regions = regions->next)
+		if (regions->is_marked && regions->thread == thread_pointer())
+			vpmc_marker_forked(regions);
+}
+
 /* Moves the parent's regions to another list: only the parent reports them. */
 static void fork_child(void)
 {
+	tell_markers();
 	*last = inherited;
 	inherited = all;
 	all = NULL;
@@ -90,11 +102,27 @@ void vpmc_regions_unlock(void)
 	pthread_mutex_unlock(&all_lock);
 }
 
-bool vpmc_regions_of_thread(void)
+struct vpmc_regions *vpmc_regions_of_thread(void)
 {
-	const struct vpmc_regions *regions = has_key ? pthread_getspecific(key) : NULL;
+	struct vpmc_regions *regions = has_key ? pthread_getspecific(key) : NULL;
 
-	return regions && regions->tid == (uint32_t)gettid();
+	return regions && regions->tid == (uint32_t)gettid() ? regions : NULL;
+}
+
+struct vpmc_regions *vpmc_regions_inherited(void)
+{
+	struct vpmc_regions *regions = has_key ? pthread_getspecific(key) : NULL, **link;
+
+	if (!regions || !regions->is_marked || regions->tid == (uint32_t)gettid())
+		return NULL;
+	vpmc_regions_lock();
+	for (link = &inherited; *link && *link != regions; link = &(*link)->next)
+		;
+	if (*link)
+		*link = regions->next;
+	regions->next = NULL;
+	vpmc_regions_unlock();
+	return regions;
 }
 
 int vpmc_regions_add(struct vpmc_regions *regions,

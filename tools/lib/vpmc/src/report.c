@@ -207,7 +207,7 @@ static void write_thread(struct writer *w, const struct vpmc_regions *regions)
 	vpmc_json_close(w, '}');
 }
 
-static void write_json(struct writer *w, struct vpmc_regions *all)
+void vpmc_report_json(struct writer *w, struct vpmc_regions *all, unsigned long long begun)
 {
 	unsigned long long number;
 
@@ -216,6 +216,8 @@ static void write_json(struct writer *w, struct vpmc_regions *all)
 	vpmc_json_string(w, "kind", "regions");
 	write_command(w);
 	vpmc_json_number(w, "pid", getpid());
+	if (begun)
+		vpmc_json_number(w, "begun", begun);
 	if (rank_of(&number))
 		vpmc_json_number(w, "rank", number);
 	if (ranks_of(&number))
@@ -249,7 +251,7 @@ static int write_report(struct outfile *to, unsigned int format)
 	for (regions = all; regions; regions = regions->next)
 		vpmc_samples_settle(regions);
 	if (format == VPMC_REPORT_JSON)
-		write_json(&w, all);
+		vpmc_report_json(&w, all, 0);
 	else
 		vpmc_report_text(&w, all);
 	vpmc_regions_unlock();
@@ -267,10 +269,10 @@ EXPORT int vpmc_report(int fd, unsigned int format)
 }
 
 /*
- * Returns @pattern with %p replaced by the process and %r by the rank. The
+ * Returns @of with %p replaced by the process and %r by the rank. The
  * caller frees it.
  */
-static char *file_name(const char *pattern)
+static char *file_name(const char *of)
 {
 	unsigned long long rank = 0;
 	struct writer w;
@@ -280,7 +282,7 @@ static char *file_name(const char *pattern)
 	if (vpmc_writer_open(&w))
 		return NULL;
 	rank_of(&rank);
-	for (at = pattern; *at; at++)
+	for (at = of; *at; at++)
 		if (at[0] == '%' && at[1] == 'p')
 			vpmc_put(&w, "%d", getpid()), at++;
 		else if (at[0] == '%' && at[1] == 'r')
@@ -309,24 +311,62 @@ static bool ends_with(const char *text, const char *end)
 	return length >= of_end && !strcmp(text + length - of_end, end);
 }
 
-/* Prints only if the report fails. The library prints nothing else. */
-void vpmc_report_at_exit(void)
+/* The file that the environment names, or NULL. */
+static const char *pattern(void)
 {
-	const char *pattern = secure_getenv("VPMC_REPORT");
-	bool any = vpmc_regions_lock();
-	char *name, buffer[128];
+	const char *name = secure_getenv("VPMC_REPORT");
+
+	return name && *name ? name : NULL;
+}
+
+bool vpmc_report_is_asked(void)
+{
+	const char *events = secure_getenv("VPMC_EVENTS");
+
+	return (events && *events) || pattern() || vpmc_report_stat_file();
+}
+
+bool vpmc_report_is_wanted(const struct vpmc_regions *regions)
+{
+	return regions->is_marked || pattern() || vpmc_report_stat_file();
+}
+
+static void write_named(const char *of)
+{
+	char *name = file_name(of), buffer[128];
 	int err = -ENOMEM;
 
-	vpmc_regions_unlock();
-	if (!any || !pattern || !*pattern)
-		return;
-	name = file_name(pattern);
 	if (name)
 		err = write_file(name, ends_with(name, ".json") ?
 				 VPMC_REPORT_JSON : VPMC_REPORT_TEXT);
 	if (err)
 		dprintf(STDERR_FILENO,
 			"vpmc: VPMC_REPORT=%s: the report about regions cannot be written: %s; name another file\n",
-			pattern, strerror_r(-err, buffer, sizeof(buffer)));
+			of, strerror_r(-err, buffer, sizeof(buffer)));
 	free(name);
+}
+
+/* Prints only if a report fails, or if markers are counted and nobody has named a file. */
+void vpmc_report_at_exit(void)
+{
+	struct vpmc_regions *regions;
+	bool any = false, marked = false;
+	char buffer[128];
+	int err;
+
+	for (regions = vpmc_regions_lock(); regions; regions = regions->next) {
+		any = true;
+		marked |= regions->is_marked;
+	}
+	vpmc_regions_unlock();
+	if (!any)
+		return;
+	err = vpmc_report_to_stat();
+	if (err)
+		dprintf(STDERR_FILENO, "vpmc: the report about regions cannot be handed to vpmc stat: %s\n",
+			strerror_r(-err, buffer, sizeof(buffer)));
+	if (pattern())
+		write_named(pattern());
+	else if (marked && !vpmc_report_stat_file())
+		write_named("-");
 }

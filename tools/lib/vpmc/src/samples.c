@@ -113,26 +113,30 @@ static bool read_values(const struct vpmc_regions *regions, uint64_t *value)
 	return n >= (int)regions->nr;
 }
 
-/*
- * The second read is always followed by the same instructions, so their number
- * can be measured.
- */
-void vpmc_samples_flush(struct vpmc_regions *regions, bool full)
+void vpmc_samples_flush(struct vpmc_regions *regions, struct flush *flush)
 {
-	uint64_t before[MAX_VALUES], after[MAX_VALUES];
-	bool good = read_values(regions, before);
-	unsigned int i;
-
+	flush->good = read_values(regions, flush->before);
 	pthread_mutex_lock(&regions->lock);
 	vpmc_samples_take(regions);
 	regions->head = regions->done = regions->log;
 	regions->tried_at = NULL;
 	pthread_mutex_unlock(&regions->lock);
-	if (!good || !read_values(regions, after))
+}
+
+/*
+ * The second read is always followed by the same instructions, so their number
+ * can be measured.
+ */
+void vpmc_samples_flushed(struct vpmc_regions *regions, const struct flush *flush,
+			  const uint64_t *more)
+{
+	uint64_t after[MAX_VALUES];
+	unsigned int i;
+
+	if (!flush->good || !read_values(regions, after))
 		return;
 	for (i = 0; i < regions->nr_values; i++)
-		regions->flushed[i] += after[i] - before[i] +
-				       (full ? regions->full[i] : 0);
+		regions->flushed[i] += after[i] - flush->before[i] + (more ? more[i] : 0);
 }
 
 enum hold vpmc_regions_hold(struct vpmc_regions *regions)
@@ -159,11 +163,13 @@ void vpmc_regions_release(struct vpmc_regions *regions, enum hold hold)
 
 void vpmc_samples_settle(struct vpmc_regions *regions)
 {
+	struct flush flush;
 	enum hold hold;
 
 	if (vpmc_regions_are_own(regions) && regions->owner) {
 		vpmc_regions_enter(regions);
-		vpmc_samples_flush(regions, false);
+		vpmc_samples_flush(regions, &flush);
+		vpmc_samples_flushed(regions, &flush, NULL);
 		vpmc_regions_leave(regions);
 		return;
 	}

@@ -65,7 +65,7 @@ pub const REASONS: [(&str, &str, &str); 33] = [
     ("core-type", "the processor's types of core do not all define that event in the same way",
      "an architectural event: instructions, cycles, branches"),
     ("pmu-global", "the PMU counts for processors (/dev/perfctr)",
-     "end vpmc stat -a or vpmc top"),
+     "end vpmc stat -a or vpmc cpus"),
     ("pmu-threads", "threads have counters",
      "end them, or take the PMU by --revoke"),
     ("cpu-running", "the processor counts",

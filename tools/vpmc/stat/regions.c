@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * -m: collects the reports about regions that libvpmc writes in COMMAND's processes.
+ *
+ * They append lines to a file of this process, which needs no name in a directory and is gone with
+ * it. libvpmc opens it by its path in /proc, so that a program may close all its descriptors. A
+ * process writes a line when it opens its first regions, and its report at exit, maybe several
+ * times: the last one counts.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <errno.h>
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/fail.h"
+#include "common/options.h"
+#include "stat/plan.h"
+#include "stat/regions.h"
+
+#define FILE_VARIABLE	"VPMC_STAT_REGIONS"
+#define EVENTS_VARIABLE	"VPMC_EVENTS"
+
+static int reports = -1;
+
+static void set_variable(const char *name, const char *value)
+{
+	if (value ? setenv(name, value, 1) : unsetenv(name))
+		fail(STATUS_OURS, "-m: %s cannot be set: %s; end other programs", name,
+		     strerror(errno));
+}
+
+void regions_begin(const struct group *group)
+{
+	char *list = NULL, *name;
+	unsigned int i;
+
+	reports = memfd_create("vpmc-regions", MFD_CLOEXEC);
+	if (reports < 0)
+		fail(STATUS_OURS, "-m: there is no file for the regions: %s; end other programs",
+		     strerror(errno));
+	/* Which optional events are left out is not known before COMMAND's set is programmed. */
+	for (i = 0; i < group->nr; i++)
+		list = options_list(list, get_text("%s%s", group->events[i].name,
+						   group->events[i].flags & VPMC_EVENT_OPTIONAL ? "?" : ""));
+	name = get_text("/proc/%d/fd/%d", getpid(), reports);
+	set_variable(FILE_VARIABLE, name);
+	set_variable(EVENTS_VARIABLE, list);
+	free(name);
+}
+
+/* A process, and its last report */
+struct process {
+	uint64_t pid, begun;
+	struct json_object *report;
+};
+
+struct processes {
+	struct process *process;
+	unsigned int nr;
+};
+
+static uint64_t number_of(struct json_object *object, const char *key)
+{
+	struct json_object *value;
+
+	return json_object_object_get_ex(object, key, &value) ?
+	       json_object_get_uint64(value) : 0;
+}
+
+static const char *text_of(struct json_object *object, const char *key)
+{
+	struct json_object *value;
+
+	return json_object_object_get_ex(object, key, &value) &&
+	       json_object_is_type(value, json_type_string) ?
+	       json_object_get_string(value) : "?";
+}
+
+/* Returns an element of a member that is an array, or NULL. */
+static struct json_object *element_of(struct json_object *object, const char *key, size_t i)
+{
+	struct json_object *array;
+
+	if (!json_object_object_get_ex(object, key, &array) ||
+	    !json_object_is_type(array, json_type_array) ||
+	    i >= json_object_array_length(array))
+		return NULL;
+	return json_object_array_get_idx(array, i);
+}
+
+/* Takes a line. One that was cut off is not JSON, and its process has no report. */
+static void take_line(struct processes *all, const char *line)
+{
+	struct json_object *object = json_tokener_parse(line);
+	struct process process = {
+		.pid = number_of(object, "pid"), .begun = number_of(object, "begun"),
+	};
+	unsigned int i;
+
+	if (!object)
+		return;
+	for (i = 0; i < all->nr; i++)
+		if (all->process[i].pid == process.pid && all->process[i].begun == process.begun)
+			break;
+	if (i == all->nr) {
+		all->process = get_memory(all->process, all->nr + 1, sizeof(process));
+		all->process[all->nr++] = process;
+	}
+	if (!element_of(object, "threads", 0)) {
+		json_object_put(object);
+		return;
+	}
+	json_object_put(all->process[i].report);
+	all->process[i].report = object;
+}
+
+static struct stat_region *find_region(struct stat_regions *regions, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < regions->nr; i++)
+		if (!strcmp(regions->region[i].name, name))
+			return &regions->region[i];
+	regions->region = get_memory(regions->region, regions->nr + 1, sizeof(*regions->region));
+	regions->region[regions->nr] = (struct stat_region){ .name = get_text("%s", name) };
+	return &regions->region[regions->nr++];
+}
+
+static struct region_value *find_value(struct stat_region *region, const char *event)
+{
+	unsigned int i;
+
+	for (i = 0; i < region->nr_values; i++)
+		if (!strcmp(region->value[i].event, event))
+			return &region->value[i];
+	region->value = get_memory(region->value, region->nr_values + 1, sizeof(*region->value));
+	region->value[region->nr_values] = (struct region_value){ .event = get_text("%s", event) };
+	return &region->value[region->nr_values++];
+}
+
+/* Returns the sum of all samples, clean and dirty. */
+static uint64_t sum_of(struct json_object *value, const char *which, const char *dirty)
+{
+	struct json_object *stats;
+
+	return (json_object_object_get_ex(value, which, &stats) ? number_of(stats, "sum") : 0) +
+	       number_of(value, dirty);
+}
+
+static void add_region(struct stat_regions *regions, struct json_object *object, uint64_t threads)
+{
+	struct stat_region *region = find_region(regions, text_of(object, "name"));
+	struct json_object *value;
+	size_t i;
+
+	region->threads += threads;
+	region->calls += number_of(object, "calls");
+	region->dirty += number_of(object, "dirty");
+	region->unfinished += number_of(object, "unfinished");
+	region->replaced += number_of(object, "replaced");
+	region->refused += number_of(object, "refused");
+	if (json_object_object_get_ex(object, "run_time_ns", &value)) {
+		region->inclusive_ns += number_of(value, "inclusive");
+		region->exclusive_ns += number_of(value, "exclusive");
+	}
+	for (i = 0; (value = element_of(object, "values", i)); i++) {
+		struct region_value *sum = find_value(region, text_of(value, "event"));
+
+		sum->inclusive += sum_of(value, "inclusive", "dirty_inclusive");
+		sum->exclusive += sum_of(value, "exclusive", "dirty_exclusive");
+	}
+}
+
+static void add_report(struct stat_regions *regions, struct json_object *report)
+{
+	struct json_object *thread, *region;
+	size_t t, r;
+
+	for (t = 0; (thread = element_of(report, "threads", t)); t++)
+		for (r = 0; (region = element_of(thread, "regions", r)); r++)
+			add_region(regions, region, 1 + number_of(thread, "merged"));
+}
+
+void regions_read(struct stat_regions *regions)
+{
+	struct processes all = {};
+	char *line = NULL;
+	size_t room = 0;
+	unsigned int i;
+	FILE *file;
+
+	*regions = (struct stat_regions){};
+	if (lseek(reports, 0, SEEK_SET) < 0 || !(file = fdopen(reports, "r")))
+		fail(STATUS_OURS, "-m: the regions cannot be read: %s; end other programs",
+		     strerror(errno));
+	while (getline(&line, &room, file) > 0)
+		take_line(&all, line);
+	free(line);
+	fclose(file);
+	for (i = 0; i < all.nr; i++) {
+		if (!all.process[i].report) {
+			regions->lost++;
+			continue;
+		}
+		regions->processes++;
+		add_report(regions, all.process[i].report);
+		json_object_put(all.process[i].report);
+	}
+	free(all.process);
+}

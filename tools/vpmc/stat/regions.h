@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * -m: what the regions of COMMAND have counted, in all its threads and processes.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#ifndef STAT_REGIONS_H
+#define STAT_REGIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct json_object;
+struct group;
+struct result;
+
+/* An event of a region, in the order in which libvpmc has reported it. */
+struct region_value {
+	char *event;
+	uint64_t inclusive, exclusive;
+};
+
+/* A region: the sums of all threads that have one of this name. */
+struct stat_region {
+	char *name;
+	uint64_t threads, calls, dirty, unfinished, replaced, refused;
+	uint64_t inclusive_ns, exclusive_ns;
+	struct region_value *value;
+	unsigned int nr_values;
+};
+
+struct stat_regions {
+	struct stat_region *region;	/* in the order in which they were passed first */
+	unsigned int nr;
+	uint64_t processes;		/* that have reported regions */
+	uint64_t lost;			/* that had regions, and ended without a report */
+};
+
+/*
+ * Asks libvpmc in the next COMMAND for its regions, which count the events of @group. The
+ * environment of this process says so.
+ */
+void regions_begin(const struct group *group);
+
+/* Reads what the processes of COMMAND have reported. */
+void regions_read(struct stat_regions *regions);
+
+/* The three formats */
+void regions_text(FILE *file, const struct result *result, const struct stat_regions *regions,
+		  bool colour);
+void regions_json(struct json_object *object, const struct stat_regions *regions);
+void regions_csv(FILE *file, const struct stat_regions *regions, char separator);
+
+#endif /* STAT_REGIONS_H */
