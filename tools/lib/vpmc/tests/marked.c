@@ -149,7 +149,7 @@ NOINLINE void recurses(int depth)
 	}
 }
 
-static jmp_buf back;
+static __thread jmp_buf back;
 
 NOINLINE void leaves(void)
 {
