@@ -47,35 +47,33 @@ static int try_set(struct vpmc_event *events, unsigned int nr,
 	return result < 0 ? result : 0;
 }
 
-/*
- * Returns @text, one event, with ":uk" if it is written without modes. What is wrong is
- * found when the whole list is parsed.
- */
-static char *event_of_both_modes(const char *text)
+/* Returns the event's text, with ":uk" if it is written without modes. */
+static char *event_of_both_modes(const struct vpmc_event *event)
 {
-	struct vpmc_event *event;
-	unsigned int nr;
-	char *other;
-	int name;
+	const char *slash = strrchr(event->text, '/'), *name = slash ?: event->text;
+	const char *counter = name + strcspn(name, "@?");
 
-	if (vpmc_parse_events(text, &event, &nr, NULL))
-		return get_text("%s", text);
-	name = strcspn(event->text, "@?");
-	other = event->flags & VPMC_EVENT_USUAL_MODES ?
-		get_text("%.*s:uk%s", name, event->text, event->text + name) :
-		get_text("%s", text);
-	vpmc_free_events(event);
-	return other;
+	if (!(event->flags & VPMC_EVENT_USUAL_MODES))
+		return get_text("%s", event->text);
+	return get_text("%.*s%suk%s", (int)(counter - event->text), event->text,
+			slash ? "" : ":", counter);
 }
 
-/* Returns the list with ":uk" after each event that is written without modes. */
-static char *list_of_both_modes(const char *list)
+/*
+ * Returns the list with ":uk" after each event that is written without modes. What is wrong
+ * is found when that list is parsed.
+ */
+static const char *list_of_both_modes(const char *list)
 {
-	char *copy = get_text("%s", list), *rest = copy, *text, *other = NULL;
+	struct vpmc_event *event;
+	unsigned int nr, i;
+	char *other = NULL;
 
-	while ((text = strsep(&rest, ",")))
-		other = options_list(other, event_of_both_modes(text));
-	free(copy);
+	if (vpmc_parse_events(list, &event, &nr, NULL))
+		return list;
+	for (i = 0; i < nr; i++)
+		other = options_list(other, event_of_both_modes(&event[i]));
+	vpmc_free_events(event);
 	return other;
 }
 

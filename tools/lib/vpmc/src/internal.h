@@ -175,6 +175,88 @@ uint32_t vpmc_portable_code(const struct vpmc_portable *p, enum vpmc_kind kind);
  */
 void vpmc_similar(struct vpmc_error *error, const char *name, bool of_event);
 
+/* modes.c */
+
+/* Parses the modes "u", "k", "uk" or "u:k". Returns 0 for anything else. */
+uint64_t vpmc_modes_of(const char *text);
+
+/*
+ * If @text has perf's modifiers and no other letters, returns the first one that vpmc does
+ * not take, why, and what helps. Otherwise returns NULL.
+ */
+const char *vpmc_perf_modifier(const char *text, const char **why, const char **help);
+
+/* pieces.c */
+
+/* A list that is being cut. It begins with @at at its beginning, and @more. */
+struct vpmc_pieces {
+	const char *at;
+	bool more;
+	const char *brace;	/* the '}' of the group that @at is in, or NULL */
+	const char *behind;	/* what follows the group and its modes */
+	const char *modes;	/* of the group */
+	size_t modes_length;
+};
+
+/* An element, from @from to @to, without the blanks around it. */
+struct vpmc_piece {
+	const char *from, *to;
+	const char *modes;	/* of its group */
+	size_t modes_length;
+	const char *wrong;	/* where the list cannot be cut */
+	const char *why;	/* why not, or NULL */
+};
+
+/* Takes the next element. Then @p->more tells whether there is another one. */
+void vpmc_pieces_next(struct vpmc_pieces *p, struct vpmc_piece *piece);
+
+/* Returns the element as it could be written alone: with the modes of its group. */
+char *vpmc_piece_text(const struct vpmc_piece *piece);
+
+/* If @text begins with the name of a PMU and '/', returns the '/', otherwise NULL. */
+const char *vpmc_slashes(const char *text);
+
+/* Returns the second '/', or NULL. */
+const char *vpmc_terms_end(const char *open);
+
+/* terms.c */
+
+/* What is wrong with an event: where, why, and what helps. */
+struct vpmc_complaint {
+	const char *at;
+	char why[160];
+	char help[200];
+};
+
+/**
+ * vpmc_terms_encode() - Encode the terms of "cpu/TERM,TERM/"
+ * @body:	The event. @open and @close are its slashes.
+ * @select:	Receives the event select, without modes.
+ * @c:		Receives what is wrong.
+ *
+ * Return: 0, or a VPMC_WHY_* or VPMC_REASON_* value.
+ */
+int vpmc_terms_encode(const char *body, const char *open, const char *close,
+		      enum vpmc_kind kind, uint64_t *select, struct vpmc_complaint *c);
+
+/* perfnames.c */
+
+/**
+ * vpmc_perf_name() - Find what perf in the kernel counts under a generic name
+ * @name:	The name.
+ * @length:	Its length.
+ * @kind:	The processor's kind.
+ * @select:	Receives the event select, without modes.
+ * @c:		Receives what is wrong.
+ *
+ * Return: 0, or -ENOENT: perf has no such name; or a VPMC_WHY_* or VPMC_REASON_* value.
+ */
+int vpmc_perf_name(const char *name, size_t length, enum vpmc_kind kind,
+		   uint64_t *select, struct vpmc_complaint *c);
+
+/* The names, one after the other, up to NULL. */
+const char *vpmc_perf_name_at(unsigned int i);
+
 /* events.c */
 
 /*
