@@ -12,6 +12,7 @@
 #include "common/fail.h"
 #include "common/options.h"
 #include "stat/plan.h"
+#include "stat/software.h"
 
 static const char usual[] = "instructions?,cycles?,branches?,branch-misses?";
 
@@ -160,10 +161,10 @@ static void split(struct plan *plan, const struct group *all)
 }
 
 /* Appends the events of -e. */
-static void append_all(struct group *group, const struct stat_options *options)
+static void append_all(struct group *group, const char *list, bool both_modes)
 {
 	unsigned int nr, i;
-	struct vpmc_event *events = parse(options->events, options->both_modes, &nr);
+	struct vpmc_event *events = parse(list, both_modes, &nr);
 
 	for (i = 0; i < nr; i++)
 		append(group, &events[i]);
@@ -217,6 +218,7 @@ static bool without_pmu(struct plan *plan, struct vpmc_info *info)
 
 void plan_make(struct plan *plan, const struct stat_options *options)
 {
+	const char *list = options->events;
 	struct group all = {};
 	struct vpmc_info info;
 
@@ -227,8 +229,11 @@ void plan_make(struct plan *plan, const struct stat_options *options)
 		new_group(plan);
 		return;
 	}
+	if (list && (options->software || options->all_cpus))
+		list = software_take(list, plan, options);
 	if (options->events) {
-		append_all(&all, options);
+		if (list)
+			append_all(&all, list, options->both_modes);
 	} else if (without_pmu(plan, &info)) {
 		new_group(plan);
 		return;

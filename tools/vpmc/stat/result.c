@@ -19,12 +19,28 @@ const char *const fact_name[NR_FACTS] = {
 	[FACT_MIGRATIONS] = "migrations",
 	[FACT_ELAPSED] = "elapsed",
 	[FACT_THREADS] = "threads",
+	[FACT_USER_TIME] = "user-time",
+	[FACT_SYSTEM_TIME] = "system-time",
+	[FACT_MINOR_FAULTS] = "minor-faults",
+	[FACT_MAJOR_FAULTS] = "major-faults",
+	[FACT_MAX_RSS] = "max-rss",
 };
 
-const bool fact_is_time[NR_FACTS] = {
-	[FACT_RUN_TIME] = true,
-	[FACT_ELAPSED] = true,
-};
+bool fact_is_time(enum fact fact)
+{
+	return fact == FACT_RUN_TIME || fact == FACT_ELAPSED || fact == FACT_USER_TIME ||
+	       fact == FACT_SYSTEM_TIME;
+}
+
+const char *fact_unit(enum fact fact)
+{
+	return fact_is_time(fact) ? "ns" : fact == FACT_MAX_RSS ? "bytes" : "";
+}
+
+bool fact_is_known(enum fact fact, const struct value *value)
+{
+	return fact < FACT_USER_TIME || value->runs;
+}
 
 /* Collects numbers for their mean and deviation. */
 struct sample {
@@ -73,9 +89,38 @@ struct value result_event(const struct result *result, unsigned int group,
 	return sample_end(&sample);
 }
 
+bool fact_is_row(const struct result *result, enum fact fact)
+{
+	unsigned int i;
+
+	for (i = 0; i < result->plan->nr_software; i++)
+		if (!strcmp(result->plan->software[i].name, fact_name[fact]))
+			return true;
+	return false;
+}
+
+static uint64_t nanoseconds(const struct timeval *time)
+{
+	return time->tv_sec * 1000000000ULL + time->tv_usec * 1000ULL;
+}
+
 static uint64_t fact_of(const struct run *run, enum fact fact)
 {
+	const struct rusage *usage = &run->usage;
+
 	switch (fact) {
+	case FACT_USER_TIME:
+		return nanoseconds(&usage->ru_utime);
+	case FACT_SYSTEM_TIME:
+		return nanoseconds(&usage->ru_stime);
+	case FACT_MINOR_FAULTS:
+		return usage->ru_minflt;
+	case FACT_MAJOR_FAULTS:
+		return usage->ru_majflt;
+	case FACT_PAGE_FAULTS:
+		return usage->ru_minflt + usage->ru_majflt;
+	case FACT_MAX_RSS:
+		return usage->ru_maxrss * 1024ULL;
 	case FACT_RUN_TIME:
 		return run->counts.ns;
 	case FACT_SWITCHES:
@@ -95,7 +140,8 @@ struct value result_fact(const struct result *result, enum fact fact)
 	unsigned int i;
 
 	for (i = 0; i < result->nr; i++)
-		sample_add(&sample, fact_of(&result->run[i], fact));
+		if (fact < FACT_USER_TIME || result->run[i].has_usage)
+			sample_add(&sample, fact_of(&result->run[i], fact));
 	return sample_end(&sample);
 }
 

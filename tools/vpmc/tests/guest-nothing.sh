@@ -28,7 +28,7 @@ off | no-vpmc)
 		vpmc stat -e instructions true
 	bad "record" 125 "vpmc: counting: there is no PMU that can be used; give the virtual machine one, or count 'none': run time and switches" \
 		vpmc record true
-	equal "stat counts the run time" "run-time switches migrations elapsed threads living left-control left-unlink left-exec lost replaced" \
+	equal "stat counts the run time" "run-time switches migrations elapsed threads user-time system-time minor-faults major-faults max-rss living left-control left-unlink left-exec lost replaced" \
 		"$(value x -- true >/dev/null; awk -F , 'NR > 1 { printf "%s%s", s, $3; s = " " }' /tmp/csv)"
 	equal "it is not 0" 1 "$(($(field 4 run-time) > 0))"
 	equal "stat says why it is nothing else" \

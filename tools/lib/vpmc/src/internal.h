@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "../include/vpmc.h"
+#include "pieces.h"
 
 #define EXPORT		__attribute__((__visibility__("default")))
 #define unlikely(x)	__builtin_expect(!!(x), 0)
@@ -185,39 +186,6 @@ uint64_t vpmc_modes_of(const char *text);
  * not take, why, and what helps. Otherwise returns NULL.
  */
 const char *vpmc_perf_modifier(const char *text, const char **why, const char **help);
-
-/* pieces.c */
-
-/* A list that is being cut. It begins with @at at its beginning, and @more. */
-struct vpmc_pieces {
-	const char *at;
-	bool more;
-	const char *brace;	/* the '}' of the group that @at is in, or NULL */
-	const char *behind;	/* what follows the group and its modes */
-	const char *modes;	/* of the group */
-	size_t modes_length;
-};
-
-/* An element, from @from to @to, without the blanks around it. */
-struct vpmc_piece {
-	const char *from, *to;
-	const char *modes;	/* of its group */
-	size_t modes_length;
-	const char *wrong;	/* where the list cannot be cut */
-	const char *why;	/* why not, or NULL */
-};
-
-/* Takes the next element. Then @p->more tells whether there is another one. */
-void vpmc_pieces_next(struct vpmc_pieces *p, struct vpmc_piece *piece);
-
-/* Returns the element as it could be written alone: with the modes of its group. */
-char *vpmc_piece_text(const struct vpmc_piece *piece);
-
-/* If @text begins with the name of a PMU and '/', returns the '/', otherwise NULL. */
-const char *vpmc_slashes(const char *text);
-
-/* Returns the second '/', or NULL. */
-const char *vpmc_terms_end(const char *open);
 
 /* terms.c */
 

@@ -50,6 +50,13 @@ static const char *const aliases[][2] = {
 	{ "idle-cycles-backend", "stalled-cycles-backend" },
 };
 
+/* perf's names of what the kernel counts, without a counter of the processor */
+static const char *const software[] = {
+	"task-clock", "cpu-clock", "context-switches", "cs", "cpu-migrations", "migrations",
+	"page-faults", "faults", "minor-faults", "major-faults", "duration_time", "user_time",
+	"system_time",
+};
+
 /* @tables: those of libpfm4. @select: 0 if perf has no event of that name. */
 static const struct {
 	const char *tables;
@@ -246,6 +253,20 @@ static int find(const char *name, size_t length)
 	return -1;
 }
 
+static bool is_software(const char *name, size_t length, struct vpmc_complaint *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < sizeof(software) / sizeof(software[0]); i++)
+		if (is(software[i], name, length)) {
+			c->at = name;
+			snprintf(c->why, sizeof(c->why), "no counter of the processor counts it");
+			snprintf(c->help, sizeof(c->help), "vpmc stat -e prints it; see also getrusage(2) and vpmc_read_sums(3)");
+			return true;
+		}
+	return false;
+}
+
 int vpmc_perf_name(const char *name, size_t length, enum vpmc_kind kind,
 		   uint64_t *select, struct vpmc_complaint *c)
 {
@@ -254,7 +275,7 @@ int vpmc_perf_name(const char *name, size_t length, enum vpmc_kind kind,
 	uint64_t found = n < 0 ? 0 : select_of(here, n, kind);
 
 	if (n < 0)
-		return -ENOENT;
+		return is_software(name, length, c) ? VPMC_WHY_UNKNOWN : -ENOENT;
 	if (found && !needs_register(found, kind)) {
 		*select |= found;
 		return 0;

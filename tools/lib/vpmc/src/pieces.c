@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "pieces.h"
 
 static const char *skip_blanks(const char *at)
 {
