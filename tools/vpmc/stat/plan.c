@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <pieces.h>
+
 #include "common/fail.h"
 #include "common/options.h"
 #include "stat/plan.h"
@@ -48,33 +50,43 @@ static int try_set(struct vpmc_event *events, unsigned int nr,
 	return result < 0 ? result : 0;
 }
 
-/* Returns the event's text, with ":uk" if it is written without modes. */
-static char *event_of_both_modes(const struct vpmc_event *event)
+/*
+ * Returns @text, one event, with ":uk" if it is written without modes. What is wrong is
+ * found when the whole list is parsed.
+ */
+static char *event_of_both_modes(char *text)
 {
-	const char *slash = strrchr(event->text, '/'), *name = slash ?: event->text;
+	const char *slash = strrchr(text, '/'), *name = slash ?: text;
 	const char *counter = name + strcspn(name, "@?");
+	struct vpmc_event *event;
+	unsigned int nr;
+	bool usual;
 
-	if (!(event->flags & VPMC_EVENT_USUAL_MODES))
-		return get_text("%s", event->text);
-	return get_text("%.*s%suk%s", (int)(counter - event->text), event->text,
-			slash ? "" : ":", counter);
+	if (vpmc_parse_events(text, &event, &nr, NULL))
+		return text;
+	usual = event->flags & VPMC_EVENT_USUAL_MODES;
+	vpmc_free_events(event);
+	return usual ? get_text("%.*s%suk%s", (int)(counter - text), text, slash ? "" : ":",
+				counter) : text;
 }
 
 /*
- * Returns the list with ":uk" after each event that is written without modes. What is wrong
- * is found when that list is parsed.
+ * Returns the list with ":uk" after each event that is written without modes. Each is parsed
+ * by itself, because "a,a:u" is two events then.
  */
 static const char *list_of_both_modes(const char *list)
 {
-	struct vpmc_event *event;
-	unsigned int nr, i;
-	char *other = NULL;
+	struct vpmc_pieces pieces = { .at = list, .more = true };
+	struct vpmc_piece piece;
+	char *other = NULL, *text;
 
-	if (vpmc_parse_events(list, &event, &nr, NULL))
-		return list;
-	for (i = 0; i < nr; i++)
-		other = options_list(other, event_of_both_modes(&event[i]));
-	vpmc_free_events(event);
+	while (pieces.more) {
+		vpmc_pieces_next(&pieces, &piece);
+		text = piece.why ? NULL : vpmc_piece_text(&piece);
+		if (!text)
+			return list;
+		other = options_list(other, event_of_both_modes(text));
+	}
 	return other;
 }
 
