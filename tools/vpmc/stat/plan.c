@@ -60,13 +60,13 @@ static char *event_of_both_modes(char *text)
 	const char *counter = name + strcspn(name, "@?");
 	struct vpmc_event *event;
 	unsigned int nr;
-	bool usual;
+	bool is_usual;
 
 	if (vpmc_parse_events(text, &event, &nr, NULL))
 		return text;
-	usual = event->flags & VPMC_EVENT_USUAL_MODES;
+	is_usual = event->flags & VPMC_EVENT_USUAL_MODES;
 	vpmc_free_events(event);
-	return usual ? get_text("%.*s%suk%s", (int)(counter - text), text, slash ? "" : ":",
+	return is_usual ? get_text("%.*s%suk%s", (int)(counter - text), text, slash ? "" : ":",
 				counter) : text;
 }
 
