@@ -19,6 +19,7 @@
 #include "stat/child.h"
 #include "stat/measure.h"
 #include "stat/openmetrics.h"
+#include "stat/perf-options.h"
 #include "stat/result.h"
 
 enum { OPTION_NO_INHERIT = 0x100, OPTION_PER_THREAD, OPTION_METRICS,
@@ -247,11 +248,12 @@ int stat_main(int argc, char **argv)
 		       "\vEvents are described in vpmc(7), and listed by vpmc list. "
 		       "The exit status is COMMAND's; 128+N if signal N ended it; 127 if it is not found, 126 if it cannot be executed; 125 if something else failed. With --compare or --vs it is 0, or 1 beyond a limit, and 2 if a command does not succeed.",
 	};
-	struct stat_options options = { .repeat = 1, .inherit = true };
+	struct stat_options options = { .repeat = 1, .inherit = true, .software = true };
 	struct result result = { .options = &options }, *const one = &result;
 	struct plan plan;
 	FILE *file = NULL;
 
+	options_advice(perf_option_advice);
 	options_parse("vpmc stat", &argp, argc, argv, &options);
 	measured_check(&options);
 	check_all_cpus(&options);

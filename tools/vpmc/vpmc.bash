@@ -2,8 +2,8 @@
 # shellcheck shell=bash disable=SC2207 # words, one per line
 # Completion of the vpmc command for bash.
 
-# Completes the last event of the list that is being typed. Adds no blank, because more
-# can follow the name.
+# _vpmc_events LIST NAMES: completes the last event of the list that is being typed, also
+# by NAMES. Adds no blank, because more can follow the name.
 _vpmc_events()
 {
 	local list=$1 before=
@@ -14,7 +14,7 @@ _vpmc_events()
 		list=${list##*,}
 		;;
 	esac
-	COMPREPLY=($(compgen -P "$before" -W "none $(vpmc list --names 2>/dev/null)" -- "$list"))
+	COMPREPLY=($(compgen -P "$before" -W "none ${2-} $(vpmc list --names 2>/dev/null)" -- "$list"))
 	compopt -o nospace
 }
 
@@ -120,7 +120,7 @@ _vpmc_stat()
 	_vpmc_command_began "$1" "-e -r -x -o -p -t --event --repeat --csv --format --interval --output --pid --tid --warmup --compare --vs --limit" && return
 	case $prev in
 	-e | --event)
-		_vpmc_events "$cur"
+		_vpmc_events "$cur" "task-clock context-switches cpu-migrations page-faults minor-faults major-faults user-time system-time max-rss duration_time"
 		return
 		;;
 	-o | --output | --compare)

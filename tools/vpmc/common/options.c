@@ -100,9 +100,21 @@ static void find_option(const struct argp *argp, const char *name, size_t length
 		find_option(child->argp, name, length, found);
 }
 
+static const char *(*advice_of)(const char *option, size_t length);
+
+void options_advice(const char *(*advice)(const char *option, size_t length))
+{
+	advice_of = advice;
+}
+
 __attribute__((__noreturn__))
 static void unknown(const char *command, const char *word)
 {
+	const char *advice = advice_of ? advice_of(word, strcspn(word, "=")) : NULL;
+
+	if (advice)
+		fail(STATUS_OURS, "%.*s: no such option here; %s", (int)strcspn(word, "="), word,
+		     advice);
 	fail(STATUS_OURS, "%s: no such option; %s --help lists them", word, command);
 }
 

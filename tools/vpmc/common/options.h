@@ -17,6 +17,12 @@
 void options_parse(const char *name, const struct argp *argp, int argc,
 		   char **argv, void *input);
 
+/*
+ * Sets what knows options of another program: the answer, for "-G" or "--cgroup", says what
+ * helps instead, or is NULL. The error of an unknown option then has it.
+ */
+void options_advice(const char *(*advice)(const char *option, size_t length));
+
 /* Handles the keys that a command's parser does not know. */
 error_t options_default(int key, struct argp_state *state);
 

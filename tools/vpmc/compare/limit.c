@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <pieces.h>
+
 #include "common/fail.h"
 #include "common/options.h"
 #include "compare/limit.h"
@@ -71,15 +73,22 @@ static void parse(struct limit *limit, const char *text)
 
 void limits_parse(struct limits *limits, const char *list)
 {
-	char *copy = list ? get_text("%s", list) : NULL, *rest = copy, *text;
+	/* The terms of an event, as in cpu/event=0xc0,umask=1/, may have commas. */
+	struct vpmc_pieces pieces = { .at = list, .more = list };
+	struct vpmc_piece piece;
 
 	*limits = (struct limits){};
-	while (rest && (text = strsep(&rest, ","))) {
+	while (pieces.more) {
+		char *text;
+
+		vpmc_pieces_next(&pieces, &piece);
+		text = piece.why ? get_text("%s", list) :
+				   get_text("%.*s", (int)(piece.to - piece.from), piece.from);
 		limits->limit = get_memory(limits->limit, limits->nr + 1,
 					   sizeof(*limits->limit));
 		parse(&limits->limit[limits->nr++], text);
+		free(text);
 	}
-	free(copy);
 }
 
 /* Is it that name behind which there are modes alone? */

@@ -38,10 +38,14 @@ static void add(struct run *run, const struct counted *counted, const char *name
 /* Returns true when COMMAND has ended. */
 static bool is_over(struct counted *counted, struct run *run)
 {
+	pid_t pid;
+
 	/* Then its name is gone. */
 	if (counted->rows && !counted->family)
 		thread_name(counted->child.pid, counted->name);
-	return waitpid(counted->child.pid, &run->status, WNOHANG) != 0;
+	pid = wait4(counted->child.pid, &run->status, WNOHANG, &run->usage);
+	run->has_usage = pid > 0;
+	return pid != 0;
 }
 
 static void wait_for(struct counted *counted, const struct stat_options *options,

@@ -19,7 +19,7 @@ enum { COLUMN_NAME, COLUMN_RANKS, COLUMN_SUM, COLUMN_MIN, COLUMN_MIN_RANK, COLUM
 /* Formats a count, or a time in seconds. */
 static const char *number(const struct spread *spread, uint64_t value, char text[32])
 {
-	if (!spread->is_time)
+	if (spread->unit != UNIT_NS)
 		return with_separators(value, text);
 	snprintf(text, 32, "%" PRIu64 ".%09" PRIu64, value / 1000000000,
 		 value % 1000000000);
@@ -36,12 +36,12 @@ static void print_spread(struct libscols_table *table, const struct spread *spre
 	for (column = 0; column < NR_COLUMNS; column++)
 		text[column] = cell[column];
 	snprintf(cell[COLUMN_NAME], 64, "%s%s", spread->name,
-		 spread->is_time ? " (s)" : "");
+		 spread->unit == UNIT_NS ? " (s)" : spread->unit == UNIT_BYTES ? " (bytes)" : "");
 	snprintf(cell[COLUMN_RANKS], 64, "%u", spread->ranks);
 	number(spread, spread->sum, cell[COLUMN_SUM]);
 	number(spread, spread->min, cell[COLUMN_MIN]);
 	snprintf(cell[COLUMN_MIN_RANK], 64, "%u", spread->min_rank);
-	if (spread->is_time)
+	if (spread->unit == UNIT_NS)
 		snprintf(cell[COLUMN_MEAN], 64, "%.9f", mean / 1e9);
 	else
 		snprintf(cell[COLUMN_MEAN], 64, "%.3f", mean);
@@ -149,12 +149,14 @@ static struct json_object *ranks_array(const uint32_t *rank, unsigned int nr)
 
 static struct json_object *spread_object(const struct spread *spread)
 {
+	static const char *const units[] = {
+		[UNIT_EVENTS] = "events", [UNIT_NS] = "ns", [UNIT_BYTES] = "bytes" };
 	struct json_object *object = json_object_new_object();
 
 	if (spread->region)
 		member_text(object, "region", spread->region);
 	member_text(object, "name", spread->name);
-	member_text(object, "unit", spread->is_time ? "ns" : "events");
+	member_text(object, "unit", units[spread->unit]);
 	member_number(object, "ranks", spread->ranks);
 	member_number(object, "sum", spread->sum);
 	member_number(object, "min", spread->min);

@@ -190,7 +190,7 @@ static bool same(const char *a, const char *b)
 }
 
 static struct spread *find_spread(struct merge *merge, const char *region,
-				  const char *name, bool is_time)
+				  const char *name, enum unit unit)
 {
 	struct spread *spread;
 	unsigned int i;
@@ -203,7 +203,7 @@ static struct spread *find_spread(struct merge *merge, const char *region,
 	spread = &merge->spread[merge->nr++];
 	*spread = (struct spread){
 		.region = region ? get_text("%s", region) : NULL,
-		.name = get_text("%s", name), .is_time = is_time,
+		.name = get_text("%s", name), .unit = unit,
 	};
 	return spread;
 }
@@ -225,9 +225,9 @@ static void end_rank(struct spread *spread)
 }
 
 static void add(struct merge *merge, const struct part *part, const char *region,
-		const char *name, bool is_time, uint64_t value)
+		const char *name, enum unit unit, uint64_t value)
 {
-	struct spread *spread = find_spread(merge, region, name, is_time);
+	struct spread *spread = find_spread(merge, region, name, unit);
 
 	if (spread->ranks && spread->last_rank == part->rank) {
 		spread->last += value;
@@ -244,11 +244,19 @@ static void add_stat(struct merge *merge, const struct part *part)
 {
 	static const struct {
 		const char *key, *name;
-		bool is_time;
+		enum unit unit;
+		bool always;	/* files of all versions have it */
 	} fact[] = {
-		{ "run_time_ns", "run-time", true }, { "switches", "switches", false },
-		{ "migrations", "migrations", false }, { "elapsed_ns", "elapsed", true },
-		{ "threads", "threads", false },
+		{ "run_time_ns", "run-time", UNIT_NS, true },
+		{ "switches", "switches", UNIT_EVENTS, true },
+		{ "migrations", "migrations", UNIT_EVENTS, true },
+		{ "elapsed_ns", "elapsed", UNIT_NS, true },
+		{ "threads", "threads", UNIT_EVENTS, true },
+		{ "user_time_ns", "user-time", UNIT_NS, false },
+		{ "system_time_ns", "system-time", UNIT_NS, false },
+		{ "minor_faults", "minor-faults", UNIT_EVENTS, false },
+		{ "major_faults", "major-faults", UNIT_EVENTS, false },
+		{ "max_rss_bytes", "max-rss", UNIT_BYTES, false },
 	};
 	struct json_object *events = get(part, part->object, "events", json_type_array);
 	size_t i;
@@ -257,12 +265,13 @@ static void add_stat(struct merge *merge, const struct part *part)
 		struct json_object *event = json_object_array_get_idx(events, i);
 
 		if (json_object_object_get_ex(event, "value", NULL))
-			add(merge, part, NULL, get_text_of(part, event, "event"), false,
+			add(merge, part, NULL, get_text_of(part, event, "event"), UNIT_EVENTS,
 			    get_number(part, event, "value"));
 	}
 	for (i = 0; i < sizeof(fact) / sizeof(fact[0]); i++)
-		add(merge, part, NULL, fact[i].name, fact[i].is_time,
-		    get_number(part, part->object, fact[i].key));
+		if (fact[i].always || json_object_object_get_ex(part->object, fact[i].key, NULL))
+			add(merge, part, NULL, fact[i].name, fact[i].unit,
+			    get_number(part, part->object, fact[i].key));
 }
 
 /* Adds clean and dirty samples, because both kinds of work were done. */
@@ -274,16 +283,16 @@ static void add_region(struct merge *merge, const struct part *part,
 	struct json_object *time;
 	size_t i;
 
-	add(merge, part, name, "calls", false, get_number(part, region, "calls"));
+	add(merge, part, name, "calls", UNIT_EVENTS, get_number(part, region, "calls"));
 	for (i = 0; i < json_object_array_length(values); i++) {
 		struct json_object *value = json_object_array_get_idx(values, i);
 
-		add(merge, part, name, get_text_of(part, value, "event"), false,
+		add(merge, part, name, get_text_of(part, value, "event"), UNIT_EVENTS,
 		    get_number(part, get(part, value, "inclusive", json_type_object),
 			       "sum") + get_number(part, value, "dirty_inclusive"));
 	}
 	if (json_object_object_get_ex(region, "run_time_ns", &time))
-		add(merge, part, name, "run-time", true,
+		add(merge, part, name, "run-time", UNIT_NS,
 		    get_number(part, time, "inclusive"));
 }
 

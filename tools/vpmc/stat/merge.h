@@ -13,11 +13,13 @@
 
 #include "common/departures.h"
 
+enum unit { UNIT_EVENTS, UNIT_NS, UNIT_BYTES };
+
 /* number that several ranks have */
 struct spread {
 	char *region;		/* name of a region, or NULL for the whole program */
 	char *name;
-	bool is_time;		/* the unit is nanoseconds */
+	enum unit unit;
 	unsigned int ranks;	/* number of ranks that have this number */
 	unsigned __int128 sum;
 	uint64_t min, max;

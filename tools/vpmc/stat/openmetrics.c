@@ -34,14 +34,21 @@ static uint64_t next;		/* time of the next write, in nanoseconds */
 static const struct {
 	enum fact fact;
 	const char *name, *unit, *help;
+	bool is_gauge;		/* the greatest value, where others are sums */
 } facts[] = {
-	{ FACT_RUN_TIME, "vpmc_run_seconds", "seconds", "Time that all threads ran on a CPU while counting." },
-	{ FACT_SWITCHES, "vpmc_switches", NULL, "How often threads were put on a CPU." },
-	{ FACT_MIGRATIONS, "vpmc_migrations", NULL, "How many of these to another CPU." },
+	{ FACT_RUN_TIME, "vpmc_run_seconds", "seconds", "Time that all threads ran on a CPU while counting.", false },
+	{ FACT_SWITCHES, "vpmc_switches", NULL, "How often threads were put on a CPU.", false },
+	{ FACT_MIGRATIONS, "vpmc_migrations", NULL, "How many of these to another CPU.", false },
+	{ FACT_USER_TIME, "vpmc_user_seconds", "seconds", "User time of commands that have ended.", false },
+	{ FACT_SYSTEM_TIME, "vpmc_system_seconds", "seconds", "System time of commands that have ended.", false },
+	{ FACT_MINOR_FAULTS, "vpmc_minor_faults", NULL, "Page faults without a read from a disk, of commands that have ended.", false },
+	{ FACT_MAJOR_FAULTS, "vpmc_major_faults", NULL, "Page faults with a read from a disk, of commands that have ended.", false },
+	{ FACT_MAX_RSS, "vpmc_max_rss_bytes", "bytes", "Most resident memory of a process of commands that have ended.", true },
 };
 #define NR_FILE_FACTS	(sizeof(facts) / sizeof(facts[0]))
 
 static uint64_t fact_before[NR_FILE_FACTS];
+static bool fact_was_there[NR_FILE_FACTS];
 
 /* threads that were counted and then not, by way: departures, and those replaced */
 #define NR_WAYS		(DEPARTURES + 1)
@@ -155,13 +162,15 @@ static bool take_line(char *line)
 	if (*line == '#' || take_event(line) || take_way(line))
 		return true;
 	for (i = 0; i < NR_FILE_FACTS; i++) {
+		const char *tail = facts[i].is_gauge ? " " : "_total ";
 		size_t length = strlen(facts[i].name);
 
-		if (!strncmp(line, facts[i].name, length) &&
-		    !strncmp(line + length, "_total ", 7))
-			return take_number(line + length + 7,
-					   fact_is_time[facts[i].fact],
-					   &fact_before[i]);
+		if (strncmp(line, facts[i].name, length) ||
+		    strncmp(line + length, tail, strlen(tail)))
+			continue;
+		fact_was_there[i] = true;
+		return take_number(line + length + strlen(tail), fact_is_time(facts[i].fact),
+				   &fact_before[i]);
 	}
 	return false;
 }
@@ -198,10 +207,10 @@ static void read_file(const struct stat_options *options)
 	fclose(file);
 }
 
-static void print_head(FILE *file, const char *name, const char *unit,
+static void print_head(FILE *file, const char *name, const char *type, const char *unit,
 		       const char *help)
 {
-	fprintf(file, "# TYPE %s counter\n", name);
+	fprintf(file, "# TYPE %s %s\n", name, type);
 	if (unit)
 		fprintf(file, "# UNIT %s %s\n", name, unit);
 	fprintf(file, "# HELP %s %s\n", name, help);
@@ -232,7 +241,7 @@ static void print_events(FILE *file, const struct result *result)
 	const struct group *group = &result->plan->groups[0];
 	unsigned int i;
 
-	print_head(file, "vpmc_events", NULL, "Events that were counted.");
+	print_head(file, "vpmc_events", "counter", NULL, "Events that were counted.");
 	for (i = 0; i < group->nr; i++) {
 		const struct vpmc_event *event = &group->events[i];
 		char *name;
@@ -254,11 +263,31 @@ static void print_ways(FILE *file, const struct result *result)
 	struct remarks remarks = result_remarks(result);
 	unsigned int way;
 
-	print_head(file, "vpmc_left_threads", NULL,
+	print_head(file, "vpmc_left_threads", "counter", NULL,
 		   "Threads that were counted, and then not: what they did later is missing.");
 	for (way = 0; way < NR_WAYS; way++)
 		fprintf(file, WAY_HEAD "%s" WAY_TAIL "%" PRIu64 "\n", way_word(way),
 			way_before[way] + way_number(&remarks, way));
+}
+
+/* A fact that is not known here stays as it was in the file, if it was there. */
+static void print_fact(FILE *file, const struct result *result, size_t i)
+{
+	struct value counted = result_fact(result, facts[i].fact);
+	uint64_t value = fact_before[i] + counted.mean;
+
+	if (!fact_is_known(facts[i].fact, &counted) && !fact_was_there[i])
+		return;
+	if (facts[i].is_gauge)
+		value = counted.mean > fact_before[i] ? counted.mean : fact_before[i];
+	print_head(file, facts[i].name, facts[i].is_gauge ? "gauge" : "counter",
+		   facts[i].unit, facts[i].help);
+	fprintf(file, "%s%s ", facts[i].name, facts[i].is_gauge ? "" : "_total");
+	if (fact_is_time(facts[i].fact))
+		fprintf(file, "%" PRIu64 ".%09" PRIu64 "\n", value / (uint64_t)NS,
+			value % (uint64_t)NS);
+	else
+		fprintf(file, "%" PRIu64 "\n", value);
 }
 
 void print_openmetrics(FILE *file, const struct result *result)
@@ -266,19 +295,8 @@ void print_openmetrics(FILE *file, const struct result *result)
 	size_t i;
 
 	print_events(file, result);
-	for (i = 0; i < NR_FILE_FACTS; i++) {
-		uint64_t value = fact_before[i] +
-				 result_fact(result, facts[i].fact).mean;
-
-		print_head(file, facts[i].name, facts[i].unit, facts[i].help);
-		if (fact_is_time[facts[i].fact])
-			fprintf(file, "%s_total %" PRIu64 ".%09" PRIu64 "\n",
-				facts[i].name, value / (uint64_t)NS,
-				value % (uint64_t)NS);
-		else
-			fprintf(file, "%s_total %" PRIu64 "\n", facts[i].name,
-				value);
-	}
+	for (i = 0; i < NR_FILE_FACTS; i++)
+		print_fact(file, result, i);
 	print_ways(file, result);
 	fprintf(file, "# EOF\n");
 }

@@ -9,9 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <pieces.h>
+
 #include "common/fail.h"
 #include "common/options.h"
 #include "stat/plan.h"
+#include "stat/software.h"
 
 static const char usual[] = "instructions?,cycles?,branches?,branch-misses?";
 
@@ -51,31 +54,39 @@ static int try_set(struct vpmc_event *events, unsigned int nr,
  * Returns @text, one event, with ":uk" if it is written without modes. What is wrong is
  * found when the whole list is parsed.
  */
-static char *event_of_both_modes(const char *text)
+static char *event_of_both_modes(char *text)
 {
+	const char *slash = strrchr(text, '/'), *name = slash ?: text;
+	const char *counter = name + strcspn(name, "@?");
 	struct vpmc_event *event;
 	unsigned int nr;
-	char *other;
-	int name;
+	bool is_usual;
 
 	if (vpmc_parse_events(text, &event, &nr, NULL))
-		return get_text("%s", text);
-	name = strcspn(event->text, "@?");
-	other = event->flags & VPMC_EVENT_USUAL_MODES ?
-		get_text("%.*s:uk%s", name, event->text, event->text + name) :
-		get_text("%s", text);
+		return text;
+	is_usual = event->flags & VPMC_EVENT_USUAL_MODES;
 	vpmc_free_events(event);
-	return other;
+	return is_usual ? get_text("%.*s%suk%s", (int)(counter - text), text, slash ? "" : ":",
+				counter) : text;
 }
 
-/* Returns the list with ":uk" after each event that is written without modes. */
-static char *list_of_both_modes(const char *list)
+/*
+ * Returns the list with ":uk" after each event that is written without modes. Each is parsed
+ * by itself, because "a,a:u" is two events then.
+ */
+static const char *list_of_both_modes(const char *list)
 {
-	char *copy = get_text("%s", list), *rest = copy, *text, *other = NULL;
+	struct vpmc_pieces pieces = { .at = list, .more = true };
+	struct vpmc_piece piece;
+	char *other = NULL, *text;
 
-	while ((text = strsep(&rest, ",")))
+	while (pieces.more) {
+		vpmc_pieces_next(&pieces, &piece);
+		text = piece.why ? NULL : vpmc_piece_text(&piece);
+		if (!text)
+			return list;
 		other = options_list(other, event_of_both_modes(text));
-	free(copy);
+	}
 	return other;
 }
 
@@ -162,10 +173,10 @@ static void split(struct plan *plan, const struct group *all)
 }
 
 /* Appends the events of -e. */
-static void append_all(struct group *group, const struct stat_options *options)
+static void append_all(struct group *group, const char *list, bool both_modes)
 {
 	unsigned int nr, i;
-	struct vpmc_event *events = parse(options->events, options->both_modes, &nr);
+	struct vpmc_event *events = parse(list, both_modes, &nr);
 
 	for (i = 0; i < nr; i++)
 		append(group, &events[i]);
@@ -219,6 +230,7 @@ static bool without_pmu(struct plan *plan, struct vpmc_info *info)
 
 void plan_make(struct plan *plan, const struct stat_options *options)
 {
+	const char *list = options->events;
 	struct group all = {};
 	struct vpmc_info info;
 
@@ -229,8 +241,11 @@ void plan_make(struct plan *plan, const struct stat_options *options)
 		new_group(plan);
 		return;
 	}
+	if (list && (options->software || options->all_cpus))
+		list = software_take(list, plan, options);
 	if (options->events) {
-		append_all(&all, options);
+		if (list)
+			append_all(&all, list, options->both_modes);
 	} else if (without_pmu(plan, &info)) {
 		new_group(plan);
 		return;

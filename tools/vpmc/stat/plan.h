@@ -23,6 +23,12 @@ struct group {
 	bool each;
 };
 
+/* A name of -e that takes no counter. See software.h. */
+struct software {
+	char *name;
+	int fact;		/* enum fact */
+};
+
 /*
  * Groups of events. Without --split there is one group. With "-e none" that
  * group is empty.
@@ -30,6 +36,8 @@ struct group {
 struct plan {
 	struct group *groups;
 	unsigned int nr;
+	struct software *software;
+	unsigned int nr_software;
 	const char *note;	/* why only the run time is counted, or NULL */
 };
 

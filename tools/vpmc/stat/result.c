@@ -19,12 +19,28 @@ const char *const fact_name[NR_FACTS] = {
 	[FACT_MIGRATIONS] = "migrations",
 	[FACT_ELAPSED] = "elapsed",
 	[FACT_THREADS] = "threads",
+	[FACT_USER_TIME] = "user-time",
+	[FACT_SYSTEM_TIME] = "system-time",
+	[FACT_MINOR_FAULTS] = "minor-faults",
+	[FACT_MAJOR_FAULTS] = "major-faults",
+	[FACT_MAX_RSS] = "max-rss",
 };
 
-const bool fact_is_time[NR_FACTS] = {
-	[FACT_RUN_TIME] = true,
-	[FACT_ELAPSED] = true,
-};
+bool fact_is_time(enum fact fact)
+{
+	return fact == FACT_RUN_TIME || fact == FACT_ELAPSED || fact == FACT_USER_TIME ||
+	       fact == FACT_SYSTEM_TIME;
+}
+
+const char *fact_unit(enum fact fact)
+{
+	return fact_is_time(fact) ? "ns" : fact == FACT_MAX_RSS ? "bytes" : "";
+}
+
+bool fact_is_known(enum fact fact, const struct value *value)
+{
+	return fact < FACT_USER_TIME || value->runs;
+}
 
 /* Collects numbers for their mean and deviation. */
 struct sample {
@@ -74,9 +90,38 @@ struct value result_event(const struct result *result, unsigned int group,
 	return sample_end(&sample);
 }
 
+bool fact_is_row(const struct result *result, enum fact fact)
+{
+	unsigned int i;
+
+	for (i = 0; i < result->plan->nr_software; i++)
+		if (!strcmp(result->plan->software[i].name, fact_name[fact]))
+			return true;
+	return false;
+}
+
+static uint64_t nanoseconds(const struct timeval *time)
+{
+	return time->tv_sec * 1000000000ULL + time->tv_usec * 1000ULL;
+}
+
 uint64_t run_fact(const struct run *run, enum fact fact)
 {
+	const struct rusage *usage = &run->usage;
+
 	switch (fact) {
+	case FACT_USER_TIME:
+		return nanoseconds(&usage->ru_utime);
+	case FACT_SYSTEM_TIME:
+		return nanoseconds(&usage->ru_stime);
+	case FACT_MINOR_FAULTS:
+		return usage->ru_minflt;
+	case FACT_MAJOR_FAULTS:
+		return usage->ru_majflt;
+	case FACT_PAGE_FAULTS:
+		return usage->ru_minflt + usage->ru_majflt;
+	case FACT_MAX_RSS:
+		return usage->ru_maxrss * 1024ULL;
 	case FACT_RUN_TIME:
 		return run->counts.ns;
 	case FACT_SWITCHES:
@@ -90,13 +135,19 @@ uint64_t run_fact(const struct run *run, enum fact fact)
 	}
 }
 
+bool run_has_fact(const struct run *run, enum fact fact)
+{
+	return fact < FACT_USER_TIME || run->has_usage;
+}
+
 struct value result_fact(const struct result *result, enum fact fact)
 {
 	struct sample sample = {};
 	unsigned int i;
 
 	for (i = 0; i < result->nr; i++)
-		sample_add(&sample, run_fact(&result->run[i], fact));
+		if (run_has_fact(&result->run[i], fact))
+			sample_add(&sample, run_fact(&result->run[i], fact));
 	return sample_end(&sample);
 }
 

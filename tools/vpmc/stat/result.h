@@ -52,17 +52,34 @@ enum fact {
 	FACT_MIGRATIONS,
 	FACT_ELAPSED,		/* nanoseconds */
 	FACT_THREADS,
-	NR_FACTS
+	FACT_USER_TIME,		/* nanoseconds; this and the rest: of a COMMAND that has ended */
+	FACT_SYSTEM_TIME,	/* nanoseconds */
+	FACT_MINOR_FAULTS,
+	FACT_MAJOR_FAULTS,
+	FACT_MAX_RSS,		/* bytes */
+	NR_FACTS,
+	FACT_PAGE_FAULTS = NR_FACTS,	/* the sum of both kinds, for software rows alone */
 };
 
+/* Returns the value over the runs that know it. */
 struct value result_fact(const struct result *result, enum fact fact);
 
-/* The fact of one run */
+/* The fact of one run, and whether the run knows it */
 uint64_t run_fact(const struct run *run, enum fact fact);
+bool run_has_fact(const struct run *run, enum fact fact);
 
-/* names in CSV; JSON replaces "-" by "_" and appends "_ns" to times */
+/* Returns false if a fact has no value here. The first ones always have one. */
+bool fact_is_known(enum fact fact, const struct value *value);
+
+/* Returns true if -e names a fact as CSV does. Then it is printed once, where -e's names are. */
+bool fact_is_row(const struct result *result, enum fact fact);
+
+/* names in CSV; JSON replaces "-" by "_" and appends "_ns" or "_bytes" */
 extern const char *const fact_name[NR_FACTS];
-extern const bool fact_is_time[NR_FACTS];
+
+/* "ns" or "bytes", or "" for numbers */
+const char *fact_unit(enum fact fact);
+bool fact_is_time(enum fact fact);
 
 /* ratio of two events */
 struct metric {

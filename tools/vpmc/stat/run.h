@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <vpmc.h>
 
 #include "common/departures.h"
@@ -47,6 +48,8 @@ struct run {
 	bool detached;		/* counts end early; COMMAND may have got other privileges */
 	bool has_status;
 	int status;		/* status of COMMAND, from wait() */
+	bool has_usage;
+	struct rusage usage;	/* of COMMAND and those that it has waited for */
 	struct thread *thread;	/* rows of --per-thread */
 	unsigned int nr_threads;
 	uint64_t unlisted;	/* number of threads without a row, because they ended too fast */

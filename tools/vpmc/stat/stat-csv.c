@@ -104,6 +104,23 @@ static void print_events(FILE *file, const struct result *result,
 	}
 }
 
+static void print_software(FILE *file, const struct result *result, const char *mark,
+			   char separator)
+{
+	unsigned int i;
+
+	for (i = 0; i < result->plan->nr_software; i++) {
+		const struct software *row = &result->plan->software[i];
+		const char *unit = fact_unit(row->fact);
+		struct line line = {
+			.event = row->name, .unit = *unit ? unit : "events",
+			.value = result_fact(result, row->fact), .mark = mark,
+		};
+
+		print_line(file, &line, separator);
+	}
+}
+
 static void print_threads(FILE *file, const struct result *result,
 			  char separator)
 {
@@ -197,15 +214,16 @@ void print_csv(FILE *file, const struct result *result)
 	csv_line(file, head, sizeof(head) / sizeof(head[0]), separator);
 	for (g = 0; g < result->plan->nr; g++)
 		print_events(file, result, g, remarks_mark(&remarks), separator);
+	print_software(file, result, remarks_mark(&remarks), separator);
 	for (fact = 0; fact < NR_FACTS; fact++) {
 		struct line line = {
-			.event = fact_name[fact],
-			.unit = fact_is_time[fact] ? "ns" : "",
+			.event = fact_name[fact], .unit = fact_unit(fact),
 			.value = result_fact(result, fact),
 			.mark = remarks_mark(&remarks),
 		};
 
-		print_line(file, &line, separator);
+		if (fact_is_known(fact, &line.value) && !fact_is_row(result, fact))
+			print_line(file, &line, separator);
 	}
 	remarks_numbers(&remarks, print_remark,
 			&(struct remark_lines){ file, separator,

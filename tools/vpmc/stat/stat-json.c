@@ -102,6 +102,28 @@ static struct json_object *events_array(const struct result *result)
 	return events;
 }
 
+static struct json_object *software_array(const struct result *result)
+{
+	struct json_object *array = json_object_new_array();
+	unsigned int i;
+
+	for (i = 0; i < result->plan->nr_software; i++) {
+		const struct software *row = &result->plan->software[i];
+		struct json_object *object = json_object_new_object();
+		struct value value = result_fact(result, row->fact);
+		const char *unit = fact_unit(row->fact);
+
+		add(object, "name", string(row->name));
+		add(object, "unit", string(*unit ? unit : "events"));
+		if (value.runs) {
+			add(object, "value", number(value.mean));
+			add(object, "deviation", real(value.deviation));
+		}
+		json_object_array_add(array, object);
+	}
+	return array;
+}
+
 static struct json_object *threads_array(const struct result *result)
 {
 	struct json_object *threads = json_object_new_array();
@@ -205,21 +227,25 @@ static void add_facts(struct json_object *object, const struct result *result)
 
 	for (fact = 0; fact < NR_FACTS; fact++) {
 		struct value value = result_fact(result, fact);
-		struct json_object *spread = json_object_new_object();
-		struct json_object *values = json_object_new_array();
+		struct json_object *spread, *values;
+		const char *unit = fact_unit(fact);
 		char key[32], *dash;
 
-		snprintf(key, sizeof(key), "%s%s", fact_name[fact],
-			 fact_is_time[fact] ? "_ns" : "");
+		if (!fact_is_known(fact, &value))
+			continue;
+		snprintf(key, sizeof(key), "%s%s%s", fact_name[fact], *unit ? "_" : "", unit);
 		dash = strchr(key, '-');
 		if (dash)
 			*dash = '_';
 		add(object, key, number(value.mean));
+		spread = json_object_new_object();
+		values = json_object_new_array();
 		if (value.runs)
 			quantiles_members(spread, &value.order);
 		for (i = 0; i < result->nr; i++)
-			json_object_array_add(values,
-				number(run_fact(&result->run[i], fact)));
+			if (run_has_fact(&result->run[i], fact))
+				json_object_array_add(values,
+					number(run_fact(&result->run[i], fact)));
 		add(spread, "values", values);
 		add(spreads, key, spread);
 	}
@@ -250,6 +276,8 @@ struct json_object *result_object(const struct result *result)
 	add(object, "runs", number(result->nr));
 	add(object, "groups", number(result->plan->nr));
 	add(object, "events", events_array(result));
+	if (result->plan->nr_software)
+		add(object, "software", software_array(result));
 	add_facts(object, result);
 	remarks_numbers(&remarks, add_number, object);
 	if (remarks.signal) {

@@ -31,6 +31,7 @@ struct stat_options {
 	const char *output;	/* -o */
 	pid_t pid, tid;		/* 0 if not given */
 	bool all_cpus;		/* -a */
+	bool software;		/* -e may have names that take no counter */
 	bool both_modes;	/* events without modes count user and kernel */
 	bool revoke;
 	const char *base;	/* --compare */

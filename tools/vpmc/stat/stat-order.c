@@ -60,10 +60,17 @@ void print_order(FILE *file, const struct result *result, bool colour)
 
 			print_line(table, &value, false, event->name);
 		}
+	for (i = 0; i < result->plan->nr_software; i++) {
+		const struct software *row = &result->plan->software[i];
+		struct value value = result_fact(result, row->fact);
+
+		print_line(table, &value, fact_is_time(row->fact), row->name);
+	}
 	for (fact = 0; fact < NR_FACTS; fact++) {
 		struct value value = result_fact(result, fact);
 
-		print_line(table, &value, fact_is_time[fact], fact_words[fact]);
+		if (fact_is_known(fact, &value) && !fact_is_row(result, fact))
+			print_line(table, &value, fact_is_time(fact), fact_words[fact]);
 	}
 	putc('\n', file);
 	table_print(table, file);

@@ -21,6 +21,11 @@ const char *const fact_words[NR_FACTS] = {
 	[FACT_MIGRATIONS] = "migrations",
 	[FACT_ELAPSED] = "seconds elapsed",
 	[FACT_THREADS] = "threads",
+	[FACT_USER_TIME] = "seconds user time",
+	[FACT_SYSTEM_TIME] = "seconds system time",
+	[FACT_MINOR_FAULTS] = "minor page faults",
+	[FACT_MAJOR_FAULTS] = "major page faults",
+	[FACT_MAX_RSS] = "bytes resident at most",
 };
 
 static void paint(struct libscols_line *line, int column, const char *colour)
@@ -86,31 +91,52 @@ static void event_lines(struct libscols_table *table,
 	}
 }
 
+static void fact_line(struct libscols_table *table, enum fact fact,
+		      const struct value *counted, const char *name)
+{
+	bool is_time = fact_is_time(fact);
+	char value[64], deviation[64];
+	const char *text[NR_COLUMNS] = {
+		[COLUMN_VALUE] = value, [COLUMN_NAME] = name };
+
+	if (is_time)
+		snprintf(value, sizeof(value), "%" PRIu64 ".%09" PRIu64,
+			 counted->mean / 1000000000, counted->mean % 1000000000);
+	else
+		with_separators(counted->mean, value);
+	if (counted->runs > 1) {
+		snprintf(deviation, sizeof(deviation), "+- %.*f", is_time ? 9 : 3,
+			 counted->deviation / (is_time ? 1e9 : 1));
+		text[COLUMN_DEVIATION] = deviation;
+	}
+	table_line(table, text);
+}
+
 static void fact_lines(struct libscols_table *table,
 		       const struct result *result)
 {
-	char value[64], deviation[64];
 	int fact;
 
 	for (fact = 0; fact < NR_FACTS; fact++) {
 		struct value counted = result_fact(result, fact);
-		const char *text[NR_COLUMNS] = {
-			[COLUMN_VALUE] = value, [COLUMN_NAME] = fact_words[fact] };
 
-		if (fact_is_time[fact])
-			snprintf(value, sizeof(value), "%" PRIu64 ".%09" PRIu64,
-				 counted.mean / 1000000000,
-				 counted.mean % 1000000000);
-		else
-			with_separators(counted.mean, value);
-		if (counted.runs > 1) {
-			snprintf(deviation, sizeof(deviation), "+- %.*f",
-				 fact_is_time[fact] ? 9 : 3,
-				 counted.deviation /
-				 (fact_is_time[fact] ? 1e9 : 1));
-			text[COLUMN_DEVIATION] = deviation;
-		}
-		table_line(table, text);
+		if (fact_is_known(fact, &counted) && !fact_is_row(result, fact))
+			fact_line(table, fact, &counted, fact_words[fact]);
+	}
+}
+
+static void software_lines(struct libscols_table *table, const struct result *result)
+{
+	unsigned int i;
+
+	for (i = 0; i < result->plan->nr_software; i++) {
+		const struct software *row = &result->plan->software[i];
+		struct value counted = result_fact(result, row->fact);
+		char *name = get_text("%s%s", fact_is_time(row->fact) ? "seconds " :
+				      *fact_unit(row->fact) ? "bytes " : "", row->name);
+
+		fact_line(table, row->fact, &counted, name);
+		free(name);
 	}
 }
 
@@ -130,7 +156,8 @@ static void print_numbers(FILE *file, const struct result *result, bool colour)
 				       SCOLS_FL_HIDDEN);
 	for (g = 0; g < result->plan->nr; g++)
 		event_lines(table, result, g);
-	if (result->plan->groups[0].nr)
+	software_lines(table, result);
+	if (result->plan->groups[0].nr || result->plan->nr_software)
 		table_line(table, nothing);
 	fact_lines(table, result);
 	table_print(table, file);

@@ -39,6 +39,12 @@ static struct stat_options options = {
 };
 static struct plan plan = { .groups = groups, .nr = 1 };
 
+static struct software software[] = {
+	{ "task-clock", FACT_RUN_TIME }, { "page-faults", FACT_PAGE_FAULTS },
+	{ "migrations", FACT_MIGRATIONS }, { "max-rss", FACT_MAX_RSS },
+	{ "user_time", FACT_USER_TIME },
+};
+
 static struct thread threads[] = {
 	{ .tid = 12, .name = "one", .left = THREAD_STAYED, .counts = { { 1, 2, BIG }, 4, 5, 6 } },
 	{ .tid = 13, .name = "t,wo", .left = DEPARTURE_UNLINK,
@@ -47,9 +53,12 @@ static struct thread threads[] = {
 static struct run runs[3] = {
 	{ .counts = { { 9007199254740993, BIG, 0 }, 1234567890123, 3, 1 },
 	  .elapsed = 2000000001, .threads = 7, .has_status = true,
+	  .has_usage = true, .usage = { .ru_utime = { 3, 4 }, .ru_stime = { 0, 999999 },
+	  .ru_minflt = 1234567, .ru_majflt = 8, .ru_maxrss = 4194304 },
 	  .thread = threads, .nr_threads = 2 },
 	{ .counts = { { 9007199254740995, BIG - 4, 1 }, 1234567890125, 4, 1 },
-	  .elapsed = 2000000003, .threads = 7, .has_status = true },
+	  .elapsed = 2000000003, .threads = 7, .has_status = true,
+	  .has_usage = true, .usage = { .ru_utime = { 3, 6 }, .ru_minflt = 1234569, .ru_majflt = 1 } },
 	{ .group = 1, .counts = { { 1000003, 501 }, 1234567890124, 5, 2 },
 	  .elapsed = 2000000002, .threads = 7, .has_status = true },
 };
@@ -136,6 +145,10 @@ static void choose(const char *name)
 		options.warmup = 2;
 		options.stopped = true;
 		result.run = many;
+	} else if (!strcmp(name, "software")) {
+		options.repeat = result.nr = 2;
+		plan.software = software;
+		plan.nr_software = sizeof(software) / sizeof(software[0]);
 	} else if (!strcmp(name, "split")) {
 		options.repeat = 2;
 		options.metrics = options.split = true;
@@ -147,6 +160,7 @@ static void choose(const char *name)
 		runs[0].left = (struct departures){ { 4, 5, 6, 3 } };
 		runs[0].replaced = 8;
 		runs[0].revoked = true;
+		runs[0].has_usage = false;
 		options.command = NULL;
 		options.pid = 4711;
 	} else if (!strcmp(name, "none")) {

@@ -48,7 +48,7 @@ vpmc stat -r 2 -x ';' -o csv -e instructions,branches -- known many
 vpmc stat -r 2 -o text -e instructions,branches -- known many
 cp json csv text /out
 equal "text" "$KNOWN_MANY" "$(awk '$2 " " $3 " " $4 == "+- 0.000 instructions:u" { print $1 }' text | tr -d ,)"
-equal "the usual events" "instructions:u cycles:u branches:u branch-misses:u run-time switches migrations elapsed threads living left-control left-unlink left-exec lost replaced" \
+equal "the usual events" "instructions:u cycles:u branches:u branch-misses:u run-time switches migrations elapsed threads user-time system-time minor-faults major-faults max-rss living left-control left-unlink left-exec lost replaced" \
 	"$(value x -- known >/dev/null; awk -F , 'NR > 1 { printf "%s%s", s, $3; s = " " }' /tmp/csv)"
 equal "a ratio" 1.000000 "$(value x -e instructions,cycles -- known >/dev/null; field 11 instructions:u)"
 equal "two -e" "2000007 2000007" \

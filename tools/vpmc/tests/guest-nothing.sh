@@ -28,8 +28,11 @@ off | no-vpmc)
 		vpmc stat -e instructions true
 	bad "record" 125 "vpmc: counting: there is no PMU that can be used; give the virtual machine one, or count 'none': run time and switches" \
 		vpmc record true
-	equal "stat counts the run time" "run-time switches migrations elapsed threads living left-control left-unlink left-exec lost replaced" \
+	equal "stat counts the run time" "run-time switches migrations elapsed threads user-time system-time minor-faults major-faults max-rss living left-control left-unlink left-exec lost replaced" \
 		"$(value x -- true >/dev/null; awk -F , 'NR > 1 { printf "%s%s", s, $3; s = " " }' /tmp/csv)"
+	equal "so do names without a counter" "1 1" \
+		"$(($(value task-clock -e task-clock,page-faults -- true) > 0)) $(($(field 4 page-faults) > 0))"
+	value x -- true >/dev/null
 	equal "it is not 0" 1 "$(($(field 4 run-time) > 0))"
 	equal "stat says why it is nothing else" \
 		"Note: there is no PMU that can be used: run time, switches and migrations alone (vpmc info tells more)." \

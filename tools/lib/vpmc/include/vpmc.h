@@ -133,9 +133,10 @@ struct vpmc_error {
 
 /**
  * struct vpmc_event - One event of a list
- * @text:	As written in the list, without surrounding blanks.
+ * @text:	As written in the list, without surrounding blanks. In a group with
+ *		modes, as it can be written without the group.
  * @name:	The same without a counter and '?', and with its modes: ":u" if none
- *		are written. For one of libpfm4's names, the table comes first, and
+ *		are written, "u" behind "cpu/.../". For one of libpfm4's names, the table comes first, and
  *		all unit masks and attributes follow.
  * @select:	The event select for struct vpmc_counter.evtsel.
  * @index:	RDPMC index of the counter that the list asks for, or VPMC_ANY.
@@ -174,7 +175,8 @@ struct vpmc_event {
  * @event:	The event's name alone.
  * @umask:	The unit mask's name alone, or NULL.
  * @description: What it counts.
- * @table:	libpfm4's name of the table; NULL for portable names.
+ * @table:	libpfm4's name of the table; "perf" for perf's generic names; NULL for
+ *		portable names.
  * @flags:	VPMC_INFO_* bits.
  * @reason:	0 if the library can encode it; otherwise enum vpmc_reason or enum
  *		vpmc_why, for instance VPMC_REASON_EXTRA_MSR.
@@ -483,8 +485,8 @@ void vpmc_free_events(struct vpmc_event *events);
  *		may use the library.
  * @arg:	First argument of @tell.
  *
- * The portable names come first, then each event of libpfm4's table, followed by
- * its unit masks.
+ * The portable names come first, then perf's generic names that this processor has, then
+ * each event of libpfm4's table, followed by its unit masks.
  *
  * Context: MT-Safe env, AS-Unsafe lock heap.
  *

@@ -30,6 +30,7 @@ struct element {
 	char *body;		/* without '@' and '?' */
 	const char *wrong;	/* where @body is wrong, or NULL */
 	char why[160];		/* replaces the reason's text; "" keeps it */
+	char help[200];		/* replaces the reason's help; "" keeps it */
 };
 
 const char *vpmc_refused_attribute(uint64_t select, enum vpmc_kind kind)
@@ -62,28 +63,22 @@ static int wrong(struct element *e, int reason, const char *at, const char *why)
 	return reason;
 }
 
-/* Parses the modes "u", "k", "uk" or "u:k". Returns 0 for anything else. */
-static uint64_t modes_of(const char *text)
+/* As wrong(), with what helps. */
+static int complain(struct element *e, int reason, const char *at, const char *why,
+		    const char *help)
 {
-	uint64_t modes = 0;
-
-	for (; *text; text++) {
-		if (*text == 'u' && !(modes & SELECT_USR))
-			modes |= SELECT_USR;
-		else if (*text == 'k' && !(modes & SELECT_OS))
-			modes |= SELECT_OS;
-		else if (*text != ':' || !modes || !text[1])
-			return 0;
-	}
-	return modes;
+	snprintf(e->help, sizeof(e->help), "%s", help);
+	return wrong(e, reason, at, why);
 }
 
 /* Without modes, an event counts in user mode, and its name says so. */
 static int usual_modes(struct element *e)
 {
+	size_t length = strlen(e->event->name);
+	bool slash = length && e->event->name[length - 1] == '/';
 	char *name;
 
-	if (asprintf(&name, "%s:u", e->event->name) < 0)
+	if (asprintf(&name, "%s%su", e->event->name, slash ? "" : ":") < 0)
 		return -ENOMEM;
 	free((char *)e->event->name);
 	e->event->name = name;
@@ -96,12 +91,17 @@ static int usual_modes(struct element *e)
  */
 static int take_modes(struct element *e, const char *rest, uint64_t *modes)
 {
+	const char *text = rest + (*rest == ':'), *at, *why, *help;
+
 	*modes = SELECT_USR;
 	if (!*rest)
 		return usual_modes(e);
-	*modes = modes_of(rest + 1);
+	*modes = vpmc_modes_of(text);
 	if (*modes)
 		return 0;
+	at = vpmc_perf_modifier(text, &why, &help);
+	if (at)
+		return complain(e, VPMC_WHY_SYNTAX, at, why, help);
 	return wrong(e, VPMC_WHY_SYNTAX, rest,
 		     "only ':u', ':k' or ':uk' can follow here");
 }
@@ -110,11 +110,15 @@ static int portable_event(struct element *e, const struct vpmc_portable *p,
 			  const char *rest)
 {
 	uint32_t code = vpmc_portable_code(p, e->kind);
-	uint64_t modes;
+	uint64_t modes, other = 0;
+	struct vpmc_complaint c;
 	int reason = take_modes(e, rest, &modes);
 
 	if (reason)
 		return reason;
+	if (!code && !vpmc_perf_name(p->name, strlen(p->name), e->kind, &other, &c))
+		snprintf(e->help, sizeof(e->help), "perf counts another event under that name: cpu/%s/",
+			 p->name);
 	if (!code)
 		return wrong(e, VPMC_WHY_NOT_PORTABLE, NULL, NULL);
 	e->event->select = code | modes;
@@ -178,6 +182,44 @@ static int whole_select(struct element *e)
 	return 0;
 }
 
+/* Encodes "cpu/TERMS/". The modes follow the second '/', with or without ':'. */
+static int terms_event(struct element *e, const char *open)
+{
+	const char *close = vpmc_terms_end(open);
+	struct vpmc_complaint c = { .at = NULL };
+	uint64_t select, modes;
+	int reason;
+
+	if (!close)
+		return wrong(e, VPMC_WHY_SYNTAX, open, "its second '/' is missing");
+	reason = vpmc_terms_encode(e->body, open, close, e->kind, &select, &c);
+	if (reason)
+		return complain(e, reason, c.at, c.why, c.help);
+	reason = take_modes(e, close + 1, &modes);
+	if (reason)
+		return reason;
+	e->event->select = select | modes;
+	e->event->flags |= VPMC_EVENT_RAW;
+	return 0;
+}
+
+/* Encodes one of perf's generic names. Returns -ENOENT for others. */
+static int perf_event(struct element *e, size_t length)
+{
+	struct vpmc_complaint c;
+	uint64_t select = 0, modes;
+	int reason = vpmc_perf_name(e->body, length, e->kind, &select, &c);
+
+	if (reason)
+		return reason == -ENOENT ? reason :
+		       complain(e, reason, c.at, c.why, c.help);
+	reason = take_modes(e, e->body + length, &modes);
+	if (reason)
+		return reason;
+	e->event->select = select | modes;
+	return 0;
+}
+
 /* libpfm4 takes both modes only as ":u:k". */
 static char *with_both_modes(const char *body)
 {
@@ -211,6 +253,16 @@ static bool has_modes(const char *body)
 	return false;
 }
 
+/* A name that libpfm4 does not take. The last attribute may be one of perf's modifiers. */
+static int foreign_event(struct element *e, int reason)
+{
+	const char *last = strrchr(e->body, ':'), *at = NULL, *why, *help;
+
+	if (last && reason == VPMC_WHY_ATTRIBUTE)
+		at = vpmc_perf_modifier(last + 1, &why, &help);
+	return at ? complain(e, VPMC_WHY_SYNTAX, at, why, help) : wrong(e, reason, NULL, NULL);
+}
+
 static int table_event(struct element *e)
 {
 	char *name = with_both_modes(e->body), *full, why[80];
@@ -228,7 +280,7 @@ static int table_event(struct element *e)
 		return wrong(e, reason, NULL, why);
 	}
 	if (reason)
-		return wrong(e, reason, NULL, NULL);
+		return foreign_event(e, reason);
 	free((char *)e->event->name);
 	e->event->name = full;
 	if (!has_modes(e->body))
@@ -273,7 +325,8 @@ static bool is_printable(const char *text)
 static int encode(struct element *e)
 {
 	const struct vpmc_portable *portable;
-	char *body = e->body, *at;
+	const char *open = vpmc_slashes(e->body), *close = open ? vpmc_terms_end(open) : NULL;
+	char *body = e->body, *at, *tail = body + (close ? close - body : 0);
 	size_t length = strlen(body);
 	const char *rest;
 	uint64_t value;
@@ -286,10 +339,10 @@ static int encode(struct element *e)
 		e->event->flags |= VPMC_EVENT_OPTIONAL;
 		body[--length] = '\0';
 	}
-	at = strchr(body, '?');
+	at = strchr(tail, '?');
 	if (at)
 		return wrong(e, VPMC_WHY_SYNTAX, at, "'?' comes once, and last");
-	at = strchr(body, '@');
+	at = strchr(tail, '@');
 	if (at) {
 		reason = take_counter(e, at);
 		if (reason)
@@ -301,6 +354,8 @@ static int encode(struct element *e)
 	e->event->name = strdup(body);
 	if (!e->event->name)
 		return -ENOMEM;
+	if (open)
+		return terms_event(e, open);
 	length = strcspn(body, ":");
 	portable = vpmc_portable_find(body, length);
 	if (portable)
@@ -309,7 +364,8 @@ static int encode(struct element *e)
 		return whole_select(e);
 	if (*body == 'r' && number_of(body + 1, &value, &rest))
 		return raw_event(e, value, rest);
-	return table_event(e);
+	reason = perf_event(e, length);
+	return reason == -ENOENT ? table_event(e) : reason;
 }
 
 /* Returns true if the reason means that this processor lacks the event. */
@@ -348,8 +404,10 @@ static int report(const struct element *e, int reason, unsigned int nr,
 		return err;
 	vpmc_error_set(error, err, reason,
 		       *event->text ? event->text : "the list of events",
-		       e->why[0] ? e->why : NULL, NULL);
-	if (reason == VPMC_WHY_UNKNOWN)
+		       e->why[0] ? e->why : NULL, e->help[0] ? e->help : NULL);
+	if (e->help[0])
+		;	/* that is better than a similar name */
+	else if (reason == VPMC_WHY_UNKNOWN)
 		vpmc_similar(error, e->body, true);
 	else if (reason == VPMC_WHY_ATTRIBUTE || reason == VPMC_WHY_UMASK)
 		vpmc_similar(error, e->body, false);
@@ -360,25 +418,22 @@ static int report(const struct element *e, int reason, unsigned int nr,
 	return err;
 }
 
-/* Parses the text from @from to @to, without the blanks around it. */
-static int parse_element(struct element *e, const char *from, const char *to)
+static int parse_element(struct element *e, const struct vpmc_piece *piece)
 {
 	struct vpmc_event *event = e->event;
 	int reason;
 
-	while (from < to && isspace((unsigned char)*from))
-		from++;
-	while (to > from && isspace((unsigned char)to[-1]))
-		to--;
 	event->index = VPMC_ANY;
 	event->counter = VPMC_ANY;
 	event->element = -1;
-	event->position = from - e->list;
-	event->text = strndup(from, to - from);
-	e->body = strndup(from, to - from);
-	if (!event->text || !e->body)
+	event->position = piece->from - e->list;
+	event->text = vpmc_piece_text(piece);
+	e->body = event->text ? strdup(event->text) : NULL;
+	if (!e->body)
 		return -ENOMEM;
-	if (from == to)
+	if (piece->why)
+		return wrong(e, VPMC_WHY_SYNTAX, e->body + (piece->wrong - piece->from), piece->why);
+	if (piece->from == piece->to)
 		return wrong(e, VPMC_WHY_EMPTY, NULL, NULL);
 	reason = encode(e);
 	if (event->flags & VPMC_EVENT_OPTIONAL && is_missing(reason)) {
@@ -413,14 +468,13 @@ static int other(const struct list *list, int *reason)
 	return -1;
 }
 
-/* Adds the element that ends at @end to the list. */
-static int add_element(struct list *list, const char *text, const char *from,
-		       const char *end, enum vpmc_kind kind,
-		       struct vpmc_error *error)
+/* Adds an element of @text to the list. */
+static int add_element(struct list *list, const char *text, const struct vpmc_piece *piece,
+		       enum vpmc_kind kind, struct vpmc_error *error)
 {
 	struct element e = { .event = &list->event[list->nr++], .kind = kind,
 			     .list = text };
-	int before, reason = parse_element(&e, from, end);
+	int before, reason = parse_element(&e, piece);
 
 	if (!reason) {
 		before = other(list, &reason);
@@ -443,8 +497,10 @@ EXPORT int vpmc_parse_events(const char *list, struct vpmc_event **events,
 			     unsigned int *nr, struct vpmc_error *error)
 {
 	enum vpmc_kind kind = vpmc_processor_kind();
-	const char *from, *end;
+	struct vpmc_pieces pieces = { .at = list, .more = true };
+	struct vpmc_piece piece;
 	unsigned int most = 1;
+	const char *from;
 	struct list *made;
 	int err = 0;
 
@@ -456,11 +512,9 @@ EXPORT int vpmc_parse_events(const char *list, struct vpmc_event **events,
 	made = calloc(1, sizeof(*made) + most * sizeof(made->event[0]));
 	if (!made)
 		return vpmc_error_system(error, -ENOMEM, "events");
-	for (from = list; !err; from = end + 1) {
-		end = strchrnul(from, ',');
-		err = add_element(made, list, from, end, kind, error);
-		if (!*end)
-			break;
+	while (!err && pieces.more) {
+		vpmc_pieces_next(&pieces, &piece);
+		err = add_element(made, list, &piece, kind, error);
 	}
 	if (err) {
 		vpmc_free_events(made->event);

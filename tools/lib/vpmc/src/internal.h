@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "../include/vpmc.h"
+#include "pieces.h"
 
 #define EXPORT		__attribute__((__visibility__("default")))
 #define unlikely(x)	__builtin_expect(!!(x), 0)
@@ -174,6 +175,55 @@ uint32_t vpmc_portable_code(const struct vpmc_portable *p, enum vpmc_kind kind);
  * unknown, otherwise unit masks of that event.
  */
 void vpmc_similar(struct vpmc_error *error, const char *name, bool of_event);
+
+/* modes.c */
+
+/* Parses the modes "u", "k", "uk" or "u:k". Returns 0 for anything else. */
+uint64_t vpmc_modes_of(const char *text);
+
+/*
+ * If @text has perf's modifiers and no other letters, returns the first one that vpmc does
+ * not take, why, and what helps. Otherwise returns NULL.
+ */
+const char *vpmc_perf_modifier(const char *text, const char **why, const char **help);
+
+/* terms.c */
+
+/* What is wrong with an event: where, why, and what helps. */
+struct vpmc_complaint {
+	const char *at;
+	char why[160];
+	char help[200];
+};
+
+/**
+ * vpmc_terms_encode() - Encode the terms of "cpu/TERM,TERM/"
+ * @body:	The event. @open and @close are its slashes.
+ * @select:	Receives the event select, without modes.
+ * @c:		Receives what is wrong.
+ *
+ * Return: 0, or a VPMC_WHY_* or VPMC_REASON_* value.
+ */
+int vpmc_terms_encode(const char *body, const char *open, const char *close,
+		      enum vpmc_kind kind, uint64_t *select, struct vpmc_complaint *c);
+
+/* perfnames.c */
+
+/**
+ * vpmc_perf_name() - Find what perf in the kernel counts under a generic name
+ * @name:	The name.
+ * @length:	Its length.
+ * @kind:	The processor's kind.
+ * @select:	Receives the event select, without modes.
+ * @c:		Receives what is wrong.
+ *
+ * Return: 0, or -ENOENT: perf has no such name; or a VPMC_WHY_* or VPMC_REASON_* value.
+ */
+int vpmc_perf_name(const char *name, size_t length, enum vpmc_kind kind,
+		   uint64_t *select, struct vpmc_complaint *c);
+
+/* The names, one after the other, up to NULL. */
+const char *vpmc_perf_name_at(unsigned int i);
 
 /* events.c */
 

@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "internal.h"
 
@@ -35,6 +36,30 @@ static int tell_portable(const struct listener *to)
 			info.select = code | SELECT_USR;
 		else
 			info.reason = VPMC_WHY_NOT_PORTABLE;
+		result = to->tell(to->arg, &info);
+	}
+	return result;
+}
+
+/* perf's generic names that this processor has. A name that is portable was told already. */
+static int tell_perf(const struct listener *to)
+{
+	struct vpmc_complaint c;
+	const char *name;
+	unsigned int i;
+	int result = 0;
+
+	for (i = 0; (name = vpmc_perf_name_at(i)) && !result; i++) {
+		struct vpmc_event_info info = { .name = name, .event = name, .table = "perf" };
+		char description[64];
+
+		if (vpmc_portable_find(name, strlen(name)) ||
+		    vpmc_perf_name(name, strlen(name), to->kind, &info.select, &c))
+			continue;
+		snprintf(description, sizeof(description), "perf's name for the event select %#llx",
+			 (unsigned long long)info.select);
+		info.description = description;
+		info.select |= SELECT_USR;
 		result = to->tell(to->arg, &info);
 	}
 	return result;
@@ -90,5 +115,7 @@ EXPORT int vpmc_list_events(int (*tell)(void *arg,
 	struct listener to = { tell, arg, vpmc_processor_kind() };
 	int result = tell_portable(&to);
 
+	if (!result)
+		result = tell_perf(&to);
 	return result ? result : vpmc_table_walk(tell_event, &to);
 }

@@ -143,7 +143,7 @@ static void tell(struct vpmc_error *error)
 void vpmc_similar(struct vpmc_error *error, const char *name, bool of_event)
 {
 	struct search s = { .error = error };
-	const char *colons = strstr(name, "::");
+	const char *colons = strstr(name, "::"), *other;
 	unsigned int i;
 
 	if (colons)
@@ -154,6 +154,9 @@ void vpmc_similar(struct vpmc_error *error, const char *name, bool of_event)
 		for (i = 0; i < vpmc_nr_portable; i++)
 			consider(&s, vpmc_portable[i].name,
 				 vpmc_portable[i].name);
+		for (i = 0; (other = vpmc_perf_name_at(i)); i++)
+			if (!vpmc_portable_find(other, strlen(other)))
+				consider(&s, other, other);
 		vpmc_table_walk(consider_event, &s);
 	} else {
 		s.event = name;
