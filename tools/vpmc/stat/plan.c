@@ -244,7 +244,7 @@ void plan_make(struct plan *plan, const struct stat_options *options)
 	if (list && (options->software || options->all_cpus))
 		list = software_take(list, plan, options);
 	if (options->events) {
-		if (list)
+		if (list && !is_none(list))
 			append_all(&all, list, options->both_modes);
 	} else if (without_pmu(plan, &info)) {
 		new_group(plan);

@@ -67,6 +67,8 @@ equal "a fact that is named is printed once" 1 "$(grep -c '^,,migrations,' /tmp/
 equal "their units" "ns events events ns" "$(for e in task-clock cs migrations user_time; do field 5 $e; done | xargs)"
 equal "without a hardware event" "task-clock page-faults run-time" \
 	"$(value x -e task-clock,page-faults -- known >/dev/null; awk -F , 'NR > 1 && NR < 5 { print $3 }' /tmp/csv | xargs)"
+equal "none and a name" "task-clock run-time" \
+	"$(value x -e none -e task-clock -- known >/dev/null; awk -F , 'NR > 1 && NR < 4 { print $3 }' /tmp/csv | xargs)"
 equal "--split has them once" "1 1" "$(vpmc stat --split -x , -o csv -e task-clock,rd0,rd1,rd2,rd3,rd4,rd5 -- known
 	echo "$(grep -c '^,,task-clock,' csv) $(awk -F , '$10 == 1 { print "1"; exit }' csv)")"
 equal "-r: as many as runs" "3 3" "$(value x -r 3 -e user-time,task-clock -- known >/dev/null; echo "$(field 7 user-time) $(field 7 task-clock)")"

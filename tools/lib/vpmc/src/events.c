@@ -432,7 +432,8 @@ static int parse_element(struct element *e, const struct vpmc_piece *piece)
 	if (!e->body)
 		return -ENOMEM;
 	if (piece->why)
-		return wrong(e, VPMC_WHY_SYNTAX, e->body + (piece->wrong - piece->from), piece->why);
+		return wrong(e, VPMC_WHY_SYNTAX, e->body + (piece->wrong - piece->from),
+			     piece->why);
 	if (piece->from == piece->to)
 		return wrong(e, VPMC_WHY_EMPTY, NULL, NULL);
 	reason = encode(e);

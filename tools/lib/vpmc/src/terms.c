@@ -271,7 +271,10 @@ static int take_raw(const struct term *t, enum vpmc_kind kind, uint64_t *select,
 	return err;
 }
 
-/* A name of an event among the terms: "cpu/instructions/" or "cpu/r1c0/". Returns -ENOENT for others. */
+/*
+ * Takes a name of an event among the terms: "cpu/instructions/" or "cpu/r1c0/". Returns
+ * -ENOENT for others.
+ */
 static int take_name(const struct term *t, enum vpmc_kind kind, uint64_t *select,
 		     struct vpmc_complaint *c)
 {
