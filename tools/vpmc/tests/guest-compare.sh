@@ -117,6 +117,23 @@ vpmc stat --compare cpu.json --other-cpu -o text -- /add/base/turns
 equal "--other-cpu" "0 same another processor: Another" \
 	"$? $(awk '$1 == "instructions:u" { print $6 }' text) $(grep -o '^another processor: Another' text)"
 
+# events as perf writes them, and names without a counter
+event=cpu/event=0xc0,umask=0/u
+vpmc stat -j -o perf.json -e "$event,cs" -- /add/base/turns
+for limit in 999999 1000000; do
+	vpmc stat --compare perf.json --limit "$event=$limit,elapsed=1000%" -o text -- /add/more/turns
+	equal "$event: --limit $limit: status and difference" "$((limit < 1000000)) +1,000,000" \
+		"$? $(awk '/^cpu/ { print $4 }' text)"
+done
+for option in "--compare perf.json" "--vs true"; do
+	# shellcheck disable=SC2086 # words
+	bad "$option with a name without a counter" 125 "${V}page-faults: takes no counter, and is not compared; leave it out: run time and the time that passed are compared anyway" \
+		vpmc stat $option -e "$event,page-faults" -- touch ran
+done
+vpmc stat -r 3 -o text -e instructions,page-faults,switches -- /add/base/turns
+equal "-r: names without a counter have a line in both tables" "2 2" "$(grep -c ' page-faults' text) $(grep -c ' switches$' text)"
+equal "-r: and what is shown anyway" "2 2" "$(grep -c ' seconds user time$' text) $(grep -c ' migrations$' text)"
+
 # options
 bad "--limit alone" 125 "${V}--limit: is for a comparison; add --compare BASE.json or --vs COMMAND" vpmc stat --limit 1 true
 bad "--other-cpu alone" 125 "${V}--other-cpu: is for a comparison; add --compare BASE.json" vpmc stat --other-cpu true

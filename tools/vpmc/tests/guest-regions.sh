@@ -24,6 +24,13 @@ equal "the whole is counted, too" 1 "$(($(awk -F , '$1 == "" && $3 == "instructi
 equal "processes" "1 0" "$(field 4 region-processes csv) $(field 4 region-processes-lost csv)"
 equal "the whole has the same set as without -m: its threads" 4 "$(field 4 threads csv)"
 
+vpmc stat -m -x ';' -o csv -e '{cpu/event=0xc4,umask=0/,instructions}:u,cs' -- marked threads
+equal "events as perf writes them, and a name without a counter" "0 15000 30300 0" "$? $(awk -F ';' '
+	$1 == "region" && $2 == "region" && $3 ~ /^"?cpu/ { branches = $4 }
+	$1 == "region" && $2 == "region" && $3 ~ /^instr/ { instructions = $4 }
+	$1 == "region" && $3 == "cs" { other++ }
+	END { print branches, instructions, other + 0 }' csv)"
+
 run marked forks
 equal "the program, a child and a grandchild" "3 0" "$(field 4 region-processes csv) $(field 4 region-processes-lost csv)"
 equal "each has the region" "2 202" "$(of region calls) $(of region instructions:u)"
