@@ -130,8 +130,8 @@ for option in "--compare perf.json" "--vs true"; do
 	bad "$option with a name without a counter" 125 "${V}page-faults: takes no counter, and is not compared; leave it out: run time and the time that passed are compared anyway" \
 		vpmc stat $option -e "$event,page-faults" -- touch ran
 done
-vpmc stat -r 3 -o text -e instructions,page-faults,switches -- /add/base/turns
-equal "-r: names without a counter have a line in both tables" "2 2" "$(grep -c ' page-faults' text) $(grep -c ' switches$' text)"
+vpmc stat -r 3 -o text -e instructions,page-faults,cs -- /add/base/turns
+equal "-r: names without a counter have a line in both tables" "2 2" "$(grep -c ' page-faults' text) $(grep -c ' cs$' text)"
 equal "-r: and what is shown anyway" "2 2" "$(grep -c ' seconds user time$' text) $(grep -c ' migrations$' text)"
 
 # options
