@@ -102,6 +102,21 @@ static struct json_object *events_array(const struct result *result)
 	return events;
 }
 
+/* Adds how a fact varies, and its value in each run that knows it. */
+static void add_spread(struct json_object *object, const struct result *result,
+		       enum fact fact, const struct value *value)
+{
+	struct json_object *values = json_object_new_array();
+	unsigned int i;
+
+	if (value->runs)
+		quantiles_members(object, &value->order);
+	for (i = 0; i < result->nr; i++)
+		if (run_has_fact(&result->run[i], fact))
+			json_object_array_add(values, number(run_fact(&result->run[i], fact)));
+	add(object, "values", values);
+}
+
 static struct json_object *software_array(const struct result *result)
 {
 	struct json_object *array = json_object_new_array();
@@ -119,6 +134,7 @@ static struct json_object *software_array(const struct result *result)
 			add(object, "value", number(value.mean));
 			add(object, "deviation", real(value.deviation));
 		}
+		add_spread(object, result, row->fact, &value);
 		json_object_array_add(array, object);
 	}
 	return array;
@@ -222,12 +238,11 @@ static void add_number(void *object, const char *name, uint64_t value)
 static void add_facts(struct json_object *object, const struct result *result)
 {
 	struct json_object *spreads = json_object_new_object();
-	unsigned int i;
 	int fact;
 
 	for (fact = 0; fact < NR_FACTS; fact++) {
 		struct value value = result_fact(result, fact);
-		struct json_object *spread, *values;
+		struct json_object *spread;
 		const char *unit = fact_unit(fact);
 		char key[32], *dash;
 
@@ -239,14 +254,7 @@ static void add_facts(struct json_object *object, const struct result *result)
 			*dash = '_';
 		add(object, key, number(value.mean));
 		spread = json_object_new_object();
-		values = json_object_new_array();
-		if (value.runs)
-			quantiles_members(spread, &value.order);
-		for (i = 0; i < result->nr; i++)
-			if (run_has_fact(&result->run[i], fact))
-				json_object_array_add(values,
-					number(run_fact(&result->run[i], fact)));
-		add(spread, "values", values);
+		add_spread(spread, result, fact, &value);
 		add(spreads, key, spread);
 	}
 	add(object, "spread", spreads);
