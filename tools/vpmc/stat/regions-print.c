@@ -161,12 +161,10 @@ static void csv_number(FILE *file, const char *of, const char *name, const char 
 		       uint64_t number, const char *unit, char separator)
 {
 	char value[32];
-	const char *fields[] = {
-		of, name, event, value, unit, "0.000000", "1", "", "", "", "", "", "",
-	};
+	const char *fields[STAT_COLUMNS] = { of, name, event, value, unit, "0.000000", "1" };
 
 	snprintf(value, sizeof(value), "%" PRIu64, number);
-	csv_line(file, fields, sizeof(fields) / sizeof(fields[0]), separator);
+	csv_line(file, fields, STAT_COLUMNS, separator);
 }
 
 static void csv_region(FILE *file, const struct stat_region *region, char separator)

@@ -164,6 +164,9 @@ void json_subject(struct json_object *object,
 /* Prints the whole object and gives it back. */
 void print_json_object(FILE *file, struct json_object *object);
 
+/* Number of columns of the CSV of a COMMAND or thread. Each line has all of them. */
+#define STAT_COLUMNS	17
+
 /* Prints fields with separators between them. NULL is an empty one. */
 void csv_line(FILE *file, const char *const *fields, size_t nr, char separator);
 

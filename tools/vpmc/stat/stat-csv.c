@@ -52,7 +52,7 @@ static void print_line(FILE *file, const struct line *line, char separator)
 {
 	char value[32] = "", deviation[64] = "", runs[16] = "";
 	char min[32] = "", median[40] = "", max[32] = "", outliers[16] = "";
-	const char *fields[] = {
+	const char *fields[STAT_COLUMNS] = {
 		line->thread, line->name, line->event,
 		line->number ? line->number : value, line->unit, deviation,
 		runs, line->select, line->counter, line->group, line->metric,
@@ -70,7 +70,7 @@ static void print_line(FILE *file, const struct line *line, char separator)
 		snprintf(max, sizeof(max), "%" PRIu64, order->max);
 		snprintf(outliers, sizeof(outliers), "%u", order->outliers);
 	}
-	csv_line(file, fields, sizeof(fields) / sizeof(fields[0]), separator);
+	csv_line(file, fields, STAT_COLUMNS, separator);
 }
 
 static void print_events(FILE *file, const struct result *result,
@@ -201,7 +201,7 @@ static void print_metrics(FILE *file, const struct result *result,
 
 void print_csv(FILE *file, const struct result *result)
 {
-	static const char *const head[] = {
+	static const char *const head[STAT_COLUMNS] = {
 		"thread", "name", "event", "value", "unit", "deviation", "runs",
 		"select", "counter", "group", "metric", "per", "mark",
 		"min", "median", "max", "outliers",
@@ -211,7 +211,7 @@ void print_csv(FILE *file, const struct result *result)
 	unsigned int g;
 	int fact;
 
-	csv_line(file, head, sizeof(head) / sizeof(head[0]), separator);
+	csv_line(file, head, STAT_COLUMNS, separator);
 	for (g = 0; g < result->plan->nr; g++)
 		print_events(file, result, g, remarks_mark(&remarks), separator);
 	print_software(file, result, remarks_mark(&remarks), separator);
