@@ -116,8 +116,8 @@ static int check_thread(const struct vpmc_regions *regions)
  */
 static bool runs_with_ours(const struct vpmc_regions *regions, uint64_t present)
 {
-	return regions->running != NOT_RUNNING &&
-	       (uint32_t)present == VPMC_STATE_RUNNING && present >> 32 >= regions->nr;
+	return regions->by_rdpmc && (uint32_t)present == VPMC_STATE_RUNNING &&
+	       present >> 32 >= regions->nr;
 }
 
 /*
@@ -135,7 +135,6 @@ static bool may_try_again(struct vpmc_regions *regions)
 	if (!runs_with_ours(regions, present) || page->set_number != regions->set_number)
 		return false;
 	vpmc_barrier();
-	regions->running = present;
 	regions->seen = generation;
 	if (regions->tried_at != regions->head) {
 		regions->tried_at = regions->head;

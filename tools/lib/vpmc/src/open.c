@@ -134,7 +134,7 @@ static int prepare(struct vpmc_regions *regions)
 	regions->top = &regions->stack[1];
 	regions->deepest = &regions->stack[1 + VPMC_REGIONS_DEPTH];
 	regions->page = v->page ? v->page : &no_page;
-	regions->running = v->reader ? v->running : NOT_RUNNING;
+	regions->by_rdpmc = v->reader && v->running != NOT_RUNNING;
 	regions->seen = NEVER_SEEN;
 	regions->thread = regions->owner = thread_pointer();
 	regions->tid = gettid();

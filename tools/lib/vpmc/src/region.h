@@ -61,9 +61,7 @@ struct frame {
 };
 
 /*
- * Regions of a thread. The members that begin and end need come first. @running
- * is the page's state and nr_counters while the set runs. If it is NOT_RUNNING,
- * each read is a system call.
+ * Regions of a thread. The members that begin and end need come first.
  *
  * @owner is @thread, or NULL while the thread itself changes the log, the statistics or
  * the list of regions. A signal handler that comes then finds another owner, and is
@@ -72,7 +70,6 @@ struct frame {
 struct vpmc_regions {
 	const struct vpmc_page *page;
 	const void *owner;
-	uint64_t running;
 	uint64_t seen;			/* generation at which the set was ours and ran, or NEVER_SEEN */
 	uint64_t *head;			/* where the next record goes */
 	uint64_t *limit;		/* no region may begin at or above this */
@@ -85,6 +82,7 @@ struct vpmc_regions {
 	uint64_t set_number;
 	unsigned int nr;		/* counters that the set had at first */
 	unsigned int nr_values;
+	bool by_rdpmc;			/* otherwise each read is a system call */
 	/*
 	 * events that the caller has named, and their elements of the set; all, if it has
 	 * named none
