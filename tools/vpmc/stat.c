@@ -21,11 +21,14 @@
 #include "stat/openmetrics.h"
 #include "stat/perf-options.h"
 #include "stat/result.h"
+#include "stat/series.h"
 
 enum { OPTION_NO_INHERIT = 0x100, OPTION_PER_THREAD, OPTION_METRICS,
        OPTION_SPLIT, OPTION_STOPPED, OPTION_FORMAT, OPTION_INTERVAL,
        OPTION_RANK, OPTION_REVOKE, OPTION_WARMUP, OPTION_COMPARE, OPTION_VS,
-       OPTION_LIMIT, OPTION_OTHER_CPU };
+       OPTION_LIMIT, OPTION_OTHER_CPU, OPTION_TIMEOUT };
+
+#define MOST_MS		1000000000	/* 11 days */
 
 static const struct argp_option stat_option[] = {
 	{ "event", 'e', "EVENTS", 0, "What to count: a list separated by commas, or none (the usual: instructions, cycles, branches, branch-misses)", 0 },
@@ -37,6 +40,9 @@ static const struct argp_option stat_option[] = {
 	{ "metrics", OPTION_METRICS, NULL, 0, "Print ratios such as instructions per cycle as well, and count the events that they need", 0 },
 	{ "split", OPTION_SPLIT, NULL, 0, "Run COMMAND once for each group of events that fits into the counters", 0 },
 	{ "stopped", OPTION_STOPPED, NULL, 0, "Do not start the counters: the program does that, or vpmc ctl", 0 },
+	{ "delay", 'D', "MS", 0, "Leave out the first MS milliseconds", 0 },
+	{ "timeout", OPTION_TIMEOUT, "MS", 0, "End COMMAND by SIGTERM after MS milliseconds, or without COMMAND the measurement", 0 },
+	{ "interval-print", 'I', "MS", 0, "Print what was counted in each interval of MS milliseconds as well", 1 },
 	{ "json", 'j', NULL, 0, "Print the result as one JSON object", 1 },
 	{ "csv", 'x', "SEPARATOR", 0, "Print the result as CSV, with this character between the fields", 1 },
 	{ "format", OPTION_FORMAT, "FORMAT", 0, "Print the result in this format: text (the default), json, csv, or openmetrics, which needs -o; of a comparison also markdown", 1 },
@@ -45,8 +51,8 @@ static const struct argp_option stat_option[] = {
 	{ "output", 'o', "FILE", 0, "Write the result to FILE, or to standard output if it is -; the default is standard error", 1 },
 	{ "all-cpus", 'a', NULL, 0, "Count what each processor does in user and kernel mode, whoever runs there, while COMMAND runs or until Ctrl-C comes", 2 },
 	{ "revoke", OPTION_REVOKE, NULL, 0, "With -a: take the PMU from threads that count", 2 },
-	{ "pid", 'p', "PID", 0, "Count the threads of a process, until it ends, COMMAND does, or Ctrl-C comes", 2 },
-	{ "tid", 't', "TID", 0, "Count one thread, and none that it creates, until it ends, COMMAND does, or Ctrl-C comes", 2 },
+	{ "pid", 'p', "PID", 0, "Count the threads of a process, or of several (PID,PID), until they end, COMMAND does, or Ctrl-C comes", 2 },
+	{ "tid", 't', "TID", 0, "Count one thread or several, and none that they create, until they end, COMMAND does, or Ctrl-C comes", 2 },
 	{ "compare", OPTION_COMPARE, "FILE", 0, "Compare with FILE, which an earlier vpmc stat -j has written; without -e, count the events of FILE", 3 },
 	{ "vs", OPTION_VS, "COMMAND", 0, "Run this COMMAND in turns with the other one, and compare them", 3 },
 	{ "limit", OPTION_LIMIT, "LIMIT", 0, "How much more of each event is permitted, such as 0.5%, 1000 or instructions=0.5%; beyond that, the exit status is 1", 3 },
@@ -76,12 +82,43 @@ static void set_format(struct stat_options *options, const char *name)
 		     name);
 }
 
-/* Parses the options of a comparison, and those that all commands have. */
-static error_t parse_comparison(int key, char *arg, struct argp_state *state)
+/* Parses -p or -t: numbers separated by commas. The option may be given several times. */
+static void add_targets(struct stat_options *options, const char *option, bool threads, char *list)
+{
+	char *text;
+	pid_t number;
+	unsigned int i;
+
+	if (options->nr_targets && options->threads != threads)
+		fail(STATUS_OURS, "-p and -t: one of them is possible at a time; leave out the other one");
+	options->threads = threads;
+	do {
+		text = strsep(&list, ",");
+		number = options_number(option, text, 1, INT_MAX);
+		for (i = 0; i < options->nr_targets; i++)
+			if (options->target[i] == number)
+				fail(STATUS_OURS, "%s: %d is there twice; name it once", option, number);
+		options->target = get_memory(options->target, options->nr_targets + 1,
+					     sizeof(*options->target));
+		options->target[options->nr_targets++] = number;
+	} while (list);
+}
+
+/* Parses the options of a comparison and of time, and those that all commands have. */
+static error_t parse_more(int key, char *arg, struct argp_state *state)
 {
 	struct stat_options *options = state->input;
 
 	switch (key) {
+	case 'D':
+		options->delay_ms = options_number("-D", arg, 1, MOST_MS);
+		return 0;
+	case 'I':
+		options->series_ms = options_number("-I", arg, 1, MOST_MS);
+		return 0;
+	case OPTION_TIMEOUT:
+		options->timeout_ms = options_number("--timeout", arg, 1, MOST_MS);
+		return 0;
 	case OPTION_COMPARE:
 		options->base = arg;
 		return 0;
@@ -156,16 +193,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options->revoke = true;
 		return 0;
 	case 'p':
-		options->pid = options_number("-p", arg, 1, INT_MAX);
+		add_targets(options, "-p", false, arg);
 		return 0;
 	case 't':
-		options->tid = options_number("-t", arg, 1, INT_MAX);
+		add_targets(options, "-t", true, arg);
 		return 0;
 	case ARGP_KEY_ARG:
 		options->command = options_command(state);
 		return 0;
 	default:
-		return parse_comparison(key, arg, state);
+		return parse_more(key, arg, state);
 	}
 }
 
@@ -187,7 +224,7 @@ static void check_format(const struct stat_options *options)
 		fail(STATUS_OURS, "--rank: there is no directory for the ranks' files; name one by -o");
 	if (options->separator || options->openmetrics)
 		fail(STATUS_OURS, "--rank: writes JSON; leave out -x and --format");
-	if (!options->command || options->pid || options->tid)
+	if (!options->command || options->nr_targets)
 		fail(STATUS_OURS, "--rank: counts a COMMAND; name one, and leave out -p and -t");
 }
 
@@ -198,7 +235,7 @@ static void check_all_cpus(const struct stat_options *options)
 		fail(STATUS_OURS, "--revoke: is for processors; add -a");
 	if (!options->all_cpus)
 		return;
-	if (options->pid || options->tid)
+	if (options->nr_targets)
 		fail(STATUS_OURS, "-a: counts whoever runs; leave out -p and -t");
 	if (options->repeat > 1 || options->split || options->metrics ||
 	    options->per_thread || options->stopped || options->rank.is_set || options->marked)
@@ -208,20 +245,31 @@ static void check_all_cpus(const struct stat_options *options)
 	check_format(options);
 }
 
+/* Checks -I and -D. */
+static void check_time(const struct stat_options *options)
+{
+	if (options->series_ms && (options->repeat > 1 || options->warmup || options->split ||
+				   options->openmetrics || options->rank.is_set))
+		fail(STATUS_OURS, "-I: shows one run; leave out -r, --warmup, --split, --rank and --format openmetrics, which has --interval");
+	if (options->series_ms && options->separator &&
+	    (options->metrics || options->per_thread || options->marked))
+		fail(STATUS_OURS, "-I and -x: CSV has the intervals alone; leave out -m, --metrics and --per-thread, or use -j");
+	if (options->delay_ms && (options->stopped || options->per_thread || options->marked))
+		fail(STATUS_OURS, "-D: leaves out the beginning of sums alone; leave out -m, --stopped and --per-thread");
+}
+
 static void check(const struct stat_options *options, const struct plan *plan)
 {
-	if (options->pid && options->tid)
-		fail(STATUS_OURS, "-p and -t: one of them is possible at a time; leave out the other one");
 	if (options->per_thread &&
 	    (options->repeat > 1 || options->split))
 		fail(STATUS_OURS, "--per-thread: the threads of several runs are not the same; leave out -r and --split");
 	if (options->marked && (options->repeat > 1 || options->warmup || options->base ||
 				options->other || options->split || options->stopped ||
-				options->pid || options->tid || options->openmetrics))
+				options->nr_targets || options->openmetrics))
 		fail(STATUS_OURS, "-m: shows the regions of one run, from its beginning; leave out -r, --warmup, --compare, --vs, --split, --stopped, -p, -t and --format openmetrics");
 	if (options->command)
 		return;
-	if (!options->pid && !options->tid)
+	if (!options->nr_targets)
 		fail(STATUS_OURS, "COMMAND: there is none; name one, or a process by -p or a thread by -t");
 	if (options->repeat > 1 || (plan && plan->nr > 1))
 		fail(STATUS_OURS, "COMMAND: there is none to be repeated; name one, such as -- sleep 5, or leave out -r and --split");
@@ -231,11 +279,27 @@ static int exit_status(const struct result *result)
 {
 	struct remarks remarks = result_remarks(result);
 
+	if (!remarks.failed && remarks.timed_out && !remarks.signal)
+		return 0;
 	if (WIFSIGNALED(remarks.status))
 		return STATUS_SIGNAL + WTERMSIG(remarks.status);
 	if (!remarks.status && remarks.signal)
 		return STATUS_SIGNAL + remarks.signal;
 	return WEXITSTATUS(remarks.status);
+}
+
+static void print_result(FILE *file, const struct result *result)
+{
+	const struct stat_options *options = result->options;
+
+	if (options->openmetrics)
+		print_openmetrics(file, result);
+	else if (options->json)
+		print_json(file, result);
+	else if (options->separator && !options->series_ms)
+		print_csv(file, result);
+	else if (!options->separator)
+		print_text(file, result, output_is_terminal() && !getenv("NO_COLOR"));
 }
 
 int stat_main(int argc, char **argv)
@@ -259,9 +323,10 @@ int stat_main(int argc, char **argv)
 	check_all_cpus(&options);
 	if (options.all_cpus)
 		return cpus_stat(&options);
-	if (options.tid)
+	if (options.nr_targets && options.threads)
 		options.inherit = false;
 	check(&options, NULL);
+	check_time(&options);
 	check_format(&options);
 	if (options.base || options.other)
 		return measured_compare(&options);
@@ -277,6 +342,8 @@ int stat_main(int argc, char **argv)
 	else
 		file = output_open(options.output,
 				   options.rank.is_set ? OUTFILE_REPLACE : 0);
+	if (options.series_ms)
+		series_begin(file, &options, &plan.groups[0]);
 	signals_begin();
 	if (options.marked)
 		regions_begin(&plan.groups[0]);
@@ -285,15 +352,7 @@ int stat_main(int argc, char **argv)
 		regions_read(&result.regions);
 	if (options.openmetrics)
 		file = output_open(options.output, OUTFILE_REPLACE);
-	if (options.openmetrics)
-		print_openmetrics(file, &result);
-	else if (options.json)
-		print_json(file, &result);
-	else if (options.separator)
-		print_csv(file, &result);
-	else
-		print_text(file, &result,
-			   output_is_terminal() && !getenv("NO_COLOR"));
+	print_result(file, &result);
 	output_close(file);
 	return exit_status(&result);
 }

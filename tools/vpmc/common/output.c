@@ -18,6 +18,8 @@ static const char *wanted;	/* argument of -o */
 static struct outfile out = { .fd = -1 };
 static char *text;		/* text to be written */
 static size_t length;
+static bool in_parts;
+static int part_error;		/* -errno of the first part that was not written */
 
 static const char *written_to(void)
 {
@@ -94,15 +96,53 @@ FILE *output_open(const char *name, unsigned int flags)
 	return file;
 }
 
+static int write_all(const char *from, size_t bytes)
+{
+	ssize_t n;
+
+	while (bytes) {
+		n = write(out.fd, from, bytes);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0) {
+			from += n;
+			bytes -= n;
+		}
+	}
+	return 0;
+}
+
+int output_part(FILE *file)
+{
+	int err = 0;
+
+	if (!in_parts)
+		err = vpmc_outfile_empty(&out);
+	in_parts = true;
+	if (fflush(file))
+		err = -ENOMEM;
+	if (!err && !part_error)
+		err = write_all(text, length);
+	rewind(file);
+	if (!part_error)
+		part_error = err;
+	return err;
+}
+
 void output_close(FILE *file)
 {
 	int err;
 
-	if (fclose(file))
-		cannot("write", errno);
 	/* A closed pipe is reported as an error, like a full disk. */
 	signal(SIGPIPE, SIG_IGN);
-	err = vpmc_outfile_write(&out, text, length);
+	if (in_parts)
+		output_part(file);
+	if (fclose(file))
+		cannot("write", errno);
+	/* The parts that were written stay. */
+	err = in_parts ? vpmc_outfile_close(&out) : vpmc_outfile_write(&out, text, length);
+	if (part_error)
+		err = part_error;
 	if (err)
 		cannot("write", -err);
 	free(text);

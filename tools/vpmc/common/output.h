@@ -21,6 +21,13 @@ void output_file(struct outfile *file, const char *name, unsigned int flags);
  */
 FILE *output_open(const char *name, unsigned int flags);
 
+/*
+ * Writes the text so far at once. What output_close() writes then comes behind it. Returns
+ * 0, or -errno for the first part that cannot be written. Later parts are dropped, and
+ * output_close() fails.
+ */
+int output_part(FILE *file);
+
 /* Makes the text the output's content, or fails. */
 void output_close(FILE *file);
 

@@ -49,6 +49,9 @@ static void check_options(const struct side *base, const struct side *now)
 	if (base->stopped != now->stopped)
 		fail(STATUS_OURS, "%s: was counted %s --stopped, and %s %s it; count both alike",
 		     base->name, words[base->stopped], now->name, words[now->stopped]);
+	if (base->delay_ms != now->delay_ms)
+		fail(STATUS_OURS, "%s: was counted from %" PRIu64 " ms on (-D), and %s from %" PRIu64 " ms on; count both alike",
+		     base->name, base->delay_ms, now->name, now->delay_ms);
 }
 
 void comparison_check(struct comparison *comparison)

@@ -19,7 +19,7 @@ static void check_of_comparison(const struct stat_options *options)
 
 	if (options->base && options->other)
 		fail(STATUS_OURS, "--compare and --vs: one base is possible at a time; leave out the other one");
-	if (!options->command || options->pid || options->tid || options->all_cpus)
+	if (!options->command || options->nr_targets || options->all_cpus)
 		fail(STATUS_OURS, "%s: counts a COMMAND; name one, and leave out -p, -t and -a",
 		     option);
 	if (options->separator || options->openmetrics)
@@ -27,6 +27,8 @@ static void check_of_comparison(const struct stat_options *options)
 		     option);
 	if (options->json && options->markdown)
 		fail(STATUS_OURS, "-j and --format markdown: one format is possible at a time; leave out the other one");
+	if (options->series_ms)
+		fail(STATUS_OURS, "-I: shows one run, and %s compares runs; leave out -I", option);
 	if (options->per_thread || options->metrics || options->rank.is_set)
 		fail(STATUS_OURS, "%s: compares events; leave out --per-thread, --metrics and --rank",
 		     option);
@@ -36,7 +38,7 @@ static void check_of_comparison(const struct stat_options *options)
 
 void measured_check(const struct stat_options *options)
 {
-	if (options->warmup && (options->pid || options->tid || options->all_cpus ||
+	if (options->warmup && (options->nr_targets || options->all_cpus ||
 				options->openmetrics))
 		fail(STATUS_OURS, "--warmup: is for a COMMAND that is counted; leave out -p, -t, -a and --format openmetrics");
 	if (options->base || options->other) {

@@ -150,6 +150,23 @@ static void take_times(struct side *side, struct json_object *object)
 	}
 }
 
+/* -p or -t had several numbers: @key is "pids" or "tids". */
+static void take_numbers(struct side *side, struct json_object *object, const char *key,
+			 const char *one, const char *several)
+{
+	struct json_object *array = find(side, object, key, json_type_array), *number;
+	size_t i;
+
+	for (i = 0; array && i < json_object_array_length(array); i++) {
+		number = json_object_array_get_idx(array, i);
+		if (!json_object_is_type(number, json_type_int))
+			wrong(side, key);
+		side->subject = get_text("%s%s %" PRIu64, i ? side->subject : several, i ? "," : "",
+					 json_object_get_uint64(number));
+		side->what = one;
+	}
+}
+
 static void take_subject(struct side *side, struct json_object *object)
 {
 	struct json_object *command = find(side, object, "command", json_type_array);
@@ -159,6 +176,8 @@ static void take_subject(struct side *side, struct json_object *object)
 	side->subject = pid || tid ? get_text("%s %" PRIu64, pid ? "process" : "thread",
 					      pid ? pid : tid) : NULL;
 	side->what = pid ? "a process" : tid ? "a thread" : "a command";
+	take_numbers(side, object, "pids", "several processes", "processes");
+	take_numbers(side, object, "tids", "several threads", "threads");
 	for (i = 0; !side->subject && command && i < json_object_array_length(command); i++)
 		if (!json_object_is_type(json_object_array_get_idx(command, i), json_type_string))
 			wrong(side, "command");
@@ -237,6 +256,7 @@ void side_take(struct side *side, const char *name, struct json_object *object)
 	side->warmup = number(side, object, "warmup");
 	side->no_inherit = is_true(side, object, "no_inherit");
 	side->stopped = is_true(side, object, "stopped");
+	side->delay_ms = number(side, object, "delay_ms");
 	take_ends(side, object);
 	take_events(side, object);
 	take_times(side, object);

@@ -28,12 +28,13 @@ struct series {
 struct side {
 	const char *name;	/* file, or words for what was just measured */
 	char *subject;		/* command line, or "process 12" */
-	const char *what;	/* "a command", "a process" or "a thread" */
+	const char *what;	/* "a command", "a process", "several threads" and so on */
 	uint64_t runs;		/* of each group of --split */
 	uint64_t warmup;
 	/* of the machine; NULL if an earlier vpmc has written the file */
 	char *cpu, *cpu_id, *kernel, *vpmc;
 	bool no_inherit, stopped;
+	uint64_t delay_ms;	/* -D */
 	bool input_was_read;
 	bool incomplete;	/* the administrator or a program has ended the counting */
 	uint64_t interrupted_by;

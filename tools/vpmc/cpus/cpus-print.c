@@ -12,6 +12,7 @@
 #include "common/table.h"
 #include "cpus/cpus.h"
 #include "stat/result.h"
+#include "stat/series.h"
 
 #define FORMAT_VERSION	1
 
@@ -150,8 +151,21 @@ static void print_cpus_json(FILE *file, const struct cpus_result *result)
 	member(object, "events", events_array(result));
 	member(object, "cpus", cpus_array(result));
 	member_number(object, "elapsed_ns", result->elapsed);
+	if (result->options->delay_ms)
+		member_number(object, "delay_ms", result->options->delay_ms);
+	if (result->options->timeout_ms) {
+		member_number(object, "timeout_ms", result->options->timeout_ms);
+		member_number(object, "timed_out", result->timed_out);
+	}
+	if (result->early)
+		member(object, "early", json_object_new_boolean(true));
 	member(object, "revoked", json_object_new_boolean(result->revoked));
-	print_json_object(file, object);
+	print_json_object(file, object, result->options);
+}
+
+static const char *mark_of(const struct cpus_result *result)
+{
+	return result->revoked ? "revoked" : result->early ? "early" : "";
 }
 
 /* @cpu: NULL is all of them */
@@ -160,7 +174,7 @@ static void print_csv_line(FILE *file, const struct cpus_result *result,
 			   const struct vpmc_global_cpu *cpu)
 {
 	char number[16] = "", value[32] = "", select[32], counter[16];
-	const char *mark = result->revoked ? "revoked" : "";
+	const char *mark = mark_of(result);
 	const char *fields[] = {
 		number, cpu ? state_name(cpu) : "", event->name, value, "events",
 		select, "", mark,
@@ -190,7 +204,7 @@ static void print_cpus_csv(FILE *file, const struct cpus_result *result)
 	char elapsed[32];
 	const char *const time[] = {
 		"", "", fact_name[FACT_ELAPSED], elapsed, "ns", "", "",
-		result->revoked ? "revoked" : "",
+		mark_of(result),
 	};
 	unsigned int i, k;
 
@@ -210,15 +224,63 @@ static void print_cpus_csv(FILE *file, const struct cpus_result *result)
 	}
 }
 
+static void print_cpus_text(FILE *file, const struct cpus_result *result)
+{
+	/* behind the intervals */
+	if (result->options->series_ms)
+		putc('\n', file);
+	cpus_table(file, result->group, result->sample, NULL, false);
+	if (result->timed_out)
+		fprintf(file, "The time of --timeout was over%s.\n",
+			result->options->command ? ", and the command got SIGTERM" : "");
+	if (result->early)
+		fprintf(file, "Nothing was counted: it ended before the delay of -D was over.\n");
+	if (result->revoked)
+		fprintf(file, "The administrator has taken the PMU away: the counts are those up to then.\n");
+}
+
 void cpus_print(FILE *file, const struct cpus_result *result)
 {
-	if (result->options->json) {
+	if (result->options->json)
 		print_cpus_json(file, result);
-	} else if (result->options->separator) {
+	else if (!result->options->separator)
+		print_cpus_text(file, result);
+	else if (!result->options->series_ms)
 		print_cpus_csv(file, result);
-	} else {
-		cpus_table(file, result->group, result->sample, NULL, false);
-		if (result->revoked)
-			fprintf(file, "The administrator has taken the PMU away: the counts are those up to then.\n");
+}
+
+/* What a processor has counted since @before, in which it may be missing */
+static void counted_since(const struct vpmc_global_cpu *cpu, const struct vpmc_global_cpu *before,
+			  uint64_t sum[VPMC_MAX_COUNTERS])
+{
+	unsigned int k;
+
+	for (k = 0; k < VPMC_MAX_COUNTERS; k++)
+		sum[k] = cpu->sum[k] - (before ? before->sum[k] : 0);
+}
+
+void cpus_interval(const struct interval *interval, const struct cpus_sample *sample,
+		   const struct cpus_sample *seen, bool revoked)
+{
+	struct series_row *row = get_memory(NULL, sample->nr + 1, sizeof(*row));
+	uint64_t (*sum)[VPMC_MAX_COUNTERS] = get_memory(NULL, sample->nr + 1, sizeof(*sum));
+	unsigned int i, k, n = 1;
+
+	/* The first row is the sum. */
+	memset(sum[0], 0, sizeof(sum[0]));
+	row[0] = (struct series_row){ .sum = sum[0] };
+	for (i = 0; i < sample->nr; i++) {
+		const struct vpmc_global_cpu *cpu = &sample->cpu[i];
+
+		if (cpu->state == VPMC_CPU_ABSENT)
+			continue;
+		counted_since(cpu, i < seen->nr ? &seen->cpu[i] : NULL, sum[n]);
+		for (k = 0; k < VPMC_MAX_COUNTERS; k++)
+			sum[0][k] += sum[n][k];
+		row[n] = (struct series_row){ .cpu = cpu, .sum = sum[n] };
+		n++;
 	}
+	series_write_cpus(interval, row, n, revoked ? "revoked" : "");
+	free(row);
+	free(sum);
 }

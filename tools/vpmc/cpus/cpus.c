@@ -7,17 +7,19 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
-#include "common/clock.h"
 #include "common/fail.h"
 #include "common/output.h"
 #include "cpus/cpus.h"
 #include "stat/child.h"
+#include "stat/moments.h"
 #include "stat/run.h"
+#include "stat/series.h"
 
 /* Returns 0, or the reason of the kernel's refusal. */
 static int program(struct vpmc_cpus *cpus, struct plan *plan,
@@ -89,51 +91,120 @@ void cpus_read(const struct vpmc_cpus *cpus, struct cpus_sample *sample)
 	sample->nr = nr;
 }
 
-/*
- * Waits until COMMAND ends or, without COMMAND, for a signal. Returns the status
- * of wait().
- */
-static int wait_for(pid_t pid)
+/* What vpmc stat -a counts */
+struct counted {
+	struct stat_options *options;
+	struct vpmc_cpus *cpus;
+	struct child child;
+	struct moments moments;
+	struct cpus_sample sample;
+	struct cpus_sample seen;	/* at the end of the latest interval */
+	struct cpus_result *result;
+};
+
+/* Writes what each processor has counted in the interval that ends now, and the sums. */
+static void end_interval(struct counted *counted)
+{
+	struct interval interval = moments_interval(&counted->moments);
+	struct cpus_sample *sample = &counted->sample, *seen = &counted->seen, other;
+
+	cpus_read(counted->cpus, sample);
+	cpus_interval(&interval, sample, seen, counted->result->revoked);
+	other = *seen;
+	*seen = *sample;
+	*sample = other;
+}
+
+/* Returns true if the measurement ends. */
+static bool do_what_is_due(struct counted *counted)
+{
+	enum moment moment;
+
+	while ((moment = moments_due(&counted->moments)) != MOMENT_NONE)
+		switch (moment) {
+		case MOMENT_BEGIN:
+			vpmc_cpus_clear(counted->cpus);
+			break;
+		case MOMENT_INTERVAL:
+			end_interval(counted);
+			break;
+		case MOMENT_TIMEOUT:
+			counted->result->timed_out = true;
+			if (!counted->child.pid)
+				return true;
+			kill(counted->child.pid, SIGTERM);
+			break;
+		default:
+			child_lives_on(counted->child.pid);
+		}
+	return false;
+}
+
+/* Waits until COMMAND ends or, without COMMAND, for a signal. */
+static void wait_for(struct counted *counted)
 {
 	struct pollfd fd = { .fd = signal_fd(), .events = POLLIN };
-	int status = 0;
+	pid_t pid = counted->child.pid;
 
-	while (pid ? !waitpid(pid, &status, WNOHANG) : !interrupted()) {
-		poll(&fd, 1, -1);
-		signal_take(pid);
+	while (pid ? !waitpid(pid, &counted->result->status, WNOHANG) : !interrupted()) {
+		poll(&fd, 1, moments_wait(&counted->moments));
+		if (do_what_is_due(counted))
+			break;
+		if (fd.revents)
+			signal_take(pid);
 	}
-	return status;
+}
+
+static void finish(struct counted *counted)
+{
+	struct cpus_result *result = counted->result;
+
+	result->revoked = vpmc_cpus_stop(counted->cpus) == -ENODATA;
+	result->elapsed = moments_elapsed(&counted->moments);
+	if (counted->moments.delayed) {
+		result->early = true;
+		vpmc_cpus_clear(counted->cpus);
+	} else if (counted->options->series_ms) {
+		end_interval(counted);
+	}
+	cpus_read(counted->cpus, &counted->sample);
+}
+
+static int exit_status(const struct cpus_result *result)
+{
+	if (result->timed_out && WIFSIGNALED(result->status) && WTERMSIG(result->status) == SIGTERM)
+		return 0;
+	if (WIFSIGNALED(result->status))
+		return STATUS_SIGNAL + WTERMSIG(result->status);
+	return WEXITSTATUS(result->status);
 }
 
 int cpus_stat(struct stat_options *options)
 {
-	struct cpus_sample sample = {};
-	struct child child = {};
-	struct vpmc_cpus *cpus;
+	struct counted counted = { .options = options };
+	struct cpus_result result = { .options = options, .sample = &counted.sample };
 	struct plan plan;
-	struct cpus_result result = { .options = options, .sample = &sample };
-	uint64_t start;
 	FILE *file;
 
+	counted.result = &result;
 	file = output_open(options->output, 0);
 	signals_begin();
-	cpus = cpus_open(&plan, options);
+	counted.cpus = cpus_open(&plan, options);
 	result.group = &plan.groups[0];
 	if (options->command)
-		child_start(&child, options->command, NULL, 0);
-	start = now();
-	cpus_start(cpus);
+		child_start(&counted.child, options->command, NULL, 0);
+	if (options->series_ms)
+		series_begin(file, options, result.group);
+	moments_begin(&counted.moments, options);
+	cpus_start(counted.cpus);
 	if (options->command)
-		child_exec(&child, options->command);
-	result.status = wait_for(child.pid);
-	result.revoked = vpmc_cpus_stop(cpus) == -ENODATA;
-	result.elapsed = now() - start;
-	cpus_read(cpus, &sample);
+		child_exec(&counted.child, options->command);
+	wait_for(&counted);
+	finish(&counted);
 	cpus_print(file, &result);
 	output_close(file);
-	vpmc_cpus_close(cpus);
-	free(sample.cpu);
-	if (WIFSIGNALED(result.status))
-		return STATUS_SIGNAL + WTERMSIG(result.status);
-	return WEXITSTATUS(result.status);
+	vpmc_cpus_close(counted.cpus);
+	free(counted.sample.cpu);
+	free(counted.seen.cpu);
+	return exit_status(&result);
 }

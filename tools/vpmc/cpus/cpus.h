@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "stat/moments.h"
 #include "stat/plan.h"
 
 /* counts of all processors at one time */
@@ -49,11 +50,17 @@ struct cpus_result {
 	const struct cpus_sample *sample;
 	uint64_t elapsed;	/* nanoseconds */
 	bool revoked;		/* the PMU was taken away meanwhile */
+	bool timed_out;		/* --timeout has ended it */
+	bool early;		/* it ended before -D was over: nothing was counted */
 	int status;		/* COMMAND's status of wait(); 0 without COMMAND */
 };
 
 /* Prints the result in the format that the options name. */
 void cpus_print(FILE *file, const struct cpus_result *result);
+
+/* Writes what was counted since @seen, for -I. */
+void cpus_interval(const struct interval *interval, const struct cpus_sample *sample,
+		   const struct cpus_sample *seen, bool revoked);
 
 /* Runs vpmc stat -a. Returns the exit status. */
 int cpus_stat(struct stat_options *options);

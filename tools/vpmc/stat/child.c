@@ -236,3 +236,9 @@ void child_exec(struct child *child, char **command)
 		cannot_run(command[0], error);
 	close(child->channel);
 }
+
+void child_lives_on(pid_t pid)
+{
+	note("--timeout: COMMAND does not end by SIGTERM, and is counted on; kill -9 %d ends it",
+	     pid);
+}

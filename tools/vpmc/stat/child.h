@@ -42,4 +42,7 @@ void child_start(struct child *child, char **command, struct group *group,
 /* Lets the child become COMMAND. Fails with COMMAND's status if it cannot. */
 void child_exec(struct child *child, char **command);
 
+/* Says that COMMAND has not ended by the SIGTERM of --timeout, and what helps. */
+void child_lives_on(pid_t pid);
+
 #endif /* CHILD_H */

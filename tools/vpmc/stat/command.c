@@ -5,22 +5,23 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include <poll.h>
+#include <signal.h>
 #include <sys/wait.h>
 
-#include "common/clock.h"
 #include "common/fail.h"
 #include "stat/child.h"
 #include "stat/members.h"
+#include "stat/moments.h"
 #include "stat/openmetrics.h"
 #include "stat/run.h"
+#include "stat/series.h"
 
 #define PATIENCE	200	/* most milliseconds between looks, if nothing wakes us */
 
 /* COMMAND, and the set that counts it: of this thread, see child_family(), or COMMAND's */
 struct counted {
 	struct child child;
-	struct vpmc *v;
-	uint64_t number;	/* of the set, among those that its thread has had */
+	struct tap tap;
 	bool family;
 	bool rows;		/* with a row for each thread */
 	bool members;		/* the kernel keeps the counts of those that end */
@@ -30,9 +31,9 @@ struct counted {
 static void add(struct run *run, const struct counted *counted, const char *name)
 {
 	if (counted->family)
-		run_add_family(run, counted->v);
+		run_add_family(run, &counted->tap);
 	else
-		run_add(run, counted->v, counted->number, counted->child.pid, name, false);
+		run_add(run, &counted->tap, counted->child.pid, name, false);
 }
 
 /* Returns true when COMMAND has ended. */
@@ -48,32 +49,64 @@ static bool is_over(struct counted *counted, struct run *run)
 	return pid != 0;
 }
 
+/* Writes what OpenMetrics or -I have of the interval that ends now. */
+static void end_interval(struct counted *counted, struct moments *moments,
+			 const struct stat_options *options)
+{
+	struct interval interval = moments_interval(moments);
+	struct run run = {};
+
+	if (options->openmetrics) {
+		add(&run, counted, "");
+		openmetrics_write(&run);
+	} else {
+		tap_step(&counted->tap, &run);
+		series_write(&interval, &run);
+	}
+}
+
+static void do_what_is_due(struct counted *counted, struct moments *moments,
+			   const struct stat_options *options, struct run *run)
+{
+	enum moment moment;
+
+	while ((moment = moments_due(moments)) != MOMENT_NONE)
+		switch (moment) {
+		case MOMENT_BEGIN:
+			tap_begin(&counted->tap);
+			break;
+		case MOMENT_INTERVAL:
+			end_interval(counted, moments, options);
+			break;
+		case MOMENT_TIMEOUT:
+			run->timed_out = true;
+			kill(counted->child.pid, SIGTERM);
+			break;
+		default:
+			child_lives_on(counted->child.pid);
+		}
+}
+
 static void wait_for(struct counted *counted, const struct stat_options *options,
-		     struct run *run)
+		     struct moments *moments, struct run *run)
 {
 	/* A revocation is visible only while the thread lives. */
 	struct pollfd fds[] = { { .fd = signal_fd(), .events = POLLIN },
-				{ .fd = vpmc_fd(counted->v),
+				{ .fd = vpmc_fd(counted->tap.v),
 				  .events = counted->members ? POLLIN : 0 } };
-	struct child *child = &counted->child;
 
 	while (!is_over(counted, run)) {
-		int wait = openmetrics_wait(options);
+		int wait = moments_wait(moments);
 
 		/* The thread has ended, and tells no more that others have. */
 		if (counted->members && fds[1].fd < 0 && (wait < 0 || wait > PATIENCE))
 			wait = PATIENCE;
 		poll(fds, 2, wait);
 		if (counted->members)
-			members_take(counted->v, run);
-		if (!openmetrics_wait(options)) {
-			struct run so_far = {};
-
-			add(&so_far, counted, "");
-			openmetrics_write(&so_far);
-		}
+			members_take(counted->tap.v, run);
+		do_what_is_due(counted, moments, options, run);
 		if (fds[0].revents)
-			signal_take(child->pid);
+			signal_take(counted->child.pid);
 		run->revoked |= !!(fds[1].revents & POLLERR);
 		if (fds[1].revents & ~POLLIN)
 			fds[1].fd = -1;
@@ -86,7 +119,7 @@ static void begin(struct counted *counted, const struct stat_options *options,
 		  struct group *group)
 {
 	unsigned int flags = control_flags(options) | VPMC_CONTROL_STOPPED;
-	struct vpmc_read sums;
+	struct vpmc *v = NULL;
 
 	*counted = (struct counted){
 		.rows = options->per_thread,
@@ -99,48 +132,62 @@ static void begin(struct counted *counted, const struct stat_options *options,
 	counted->family = options->inherit && !options->stopped;
 	if (counted->family) {
 		/* Who has executed vpmc may have counted this thread. */
-		counted->v = child_family(group, flags, true);
-		counted->family = counted->v;
+		v = child_family(group, flags, true);
+		counted->family = v;
 	}
 	if (counted->family) {
 		child_start(&counted->child, options->command, NULL, 0);
 	} else {
 		child_start(&counted->child, options->command, group, flags);
-		counted->v = counted->child.v;
+		v = counted->child.v;
 	}
-	if (!vpmc_read_sums(counted->v, 0, &sums))
-		counted->number = sums.set_number;
+	tap_open(&counted->tap, v, group);
 }
 
 /* Adds the rows. */
 static void add_rows(struct run *run, const struct counted *counted)
 {
 	if (counted->rows && !counted->family)
-		run_add_row(run, counted->v, counted->number, counted->child.pid,
-			    counted->name);
+		run_add_row(run, &counted->tap, counted->child.pid, counted->name);
 	if (counted->members)
-		members_end(counted->v, run);
+		members_end(counted->tap.v, run);
 }
 
 static void end(struct counted *counted)
 {
 	if (counted->family)
-		vpmc_unlink(counted->v);
-	vpmc_close(counted->v);
+		vpmc_unlink(counted->tap.v);
+	vpmc_close(counted->tap.v);
+}
+
+/* COMMAND has ended. */
+static void add_result(struct counted *counted, const struct stat_options *options,
+		       struct moments *moments, struct run *run)
+{
+	run->elapsed = moments_elapsed(moments);
+	if (moments->delayed) {
+		/* It has counted within the delay alone. */
+		run->early = true;
+		tap_begin(&counted->tap);
+	}
+	if (options->series_ms && !run->early)
+		end_interval(counted, moments, options);
+	/* These are from its beginning on. */
+	run->has_usage &= !options->delay_ms;
+	add(run, counted, options->command[0]);
+	add_rows(run, counted);
 }
 
 void command_run(const struct stat_options *options, struct group *group,
 		 struct run *run)
 {
 	struct counted counted;
-	uint64_t start;
+	struct moments moments;
 
 	begin(&counted, options, group);
-	start = now();
+	moments_begin(&moments, options);
 	child_exec(&counted.child, options->command);
-	wait_for(&counted, options, run);
-	run->elapsed = now() - start;
-	add(run, &counted, options->command[0]);
-	add_rows(run, &counted);
+	wait_for(&counted, options, &moments, run);
+	add_result(&counted, options, &moments, run);
 	end(&counted);
 }

@@ -16,7 +16,7 @@ static void one_run(const struct result *result, unsigned int group, struct run 
 	const struct stat_options *options = result->options;
 
 	*run = (struct run){ .group = group };
-	if (options->pid || options->tid)
+	if (options->nr_targets)
 		target_run(options, &result->plan->groups[group], run);
 	else
 		command_run(options, &result->plan->groups[group], run);
@@ -27,7 +27,7 @@ static void warm_up(struct result *result, unsigned int group)
 	struct run run;
 
 	one_run(result, group, &run);
-	if (!result->warmup_status)
+	if (!result->warmup_status && run_failed(&run))
 		result->warmup_status = run.status;
 	free(run.thread);
 }

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "common/clock.h"
 #include "common/fail.h"
 #include "common/output.h"
 #include "stat/openmetrics.h"
@@ -28,7 +27,6 @@ struct series {
 static struct series *before;
 static unsigned int nr_before;
 static const struct result *counted;
-static uint64_t next;		/* time of the next write, in nanoseconds */
 
 /* facts that are in the file, in its order */
 static const struct {
@@ -308,19 +306,9 @@ void openmetrics_begin(const struct result *result)
 
 	read_file(result->options);
 	counted = result;
-	next = now() + result->options->interval_ms * 1000000ULL;
 	file = output_open(result->options->output, OUTFILE_REPLACE);
 	print_openmetrics(file, result);
 	output_close(file);
-}
-
-int openmetrics_wait(const struct stat_options *options)
-{
-	uint64_t time = now();
-
-	if (!options->interval_ms)
-		return -1;
-	return time >= next ? 0 : (next - time) / 1000000 + 1;
 }
 
 /* Writes the file, or returns why that is not possible. */
@@ -359,5 +347,4 @@ void openmetrics_write(const struct run *run)
 		note("%s: cannot be written: %s; it is tried again at each interval",
 		     counted->options->output, strerror(-err));
 	told = err;
-	next += counted->options->interval_ms * 1000000ULL;
 }

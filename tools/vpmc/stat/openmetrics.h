@@ -17,11 +17,7 @@ void openmetrics_begin(const struct result *result);
 
 void print_openmetrics(FILE *file, const struct result *result);
 
-/*
- * openmetrics_wait() returns the milliseconds until the next write, or -1 if
- * there is none. openmetrics_write() writes the counts so far.
- */
-int openmetrics_wait(const struct stat_options *options);
+/* Writes the counts so far. */
 void openmetrics_write(const struct run *run);
 
 #endif /* OPENMETRICS_H */

@@ -5,9 +5,11 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "common/fail.h"
 #include "common/signals.h"
@@ -151,6 +153,12 @@ struct value result_fact(const struct result *result, enum fact fact)
 	return sample_end(&sample);
 }
 
+bool run_failed(const struct run *run)
+{
+	return run->status && !(run->timed_out && WIFSIGNALED(run->status) &&
+				WTERMSIG(run->status) == SIGTERM);
+}
+
 struct remarks result_remarks(const struct result *result)
 {
 	struct remarks remarks = {
@@ -171,12 +179,17 @@ struct remarks result_remarks(const struct result *result)
 		remarks.replaced += run->replaced;
 		remarks.revoked |= run->revoked;
 		remarks.detached |= run->detached;
+		remarks.timed_out += run->timed_out;
+		remarks.early |= run->early;
 		remarks.has_status |= run->has_status;
-		if (!remarks.status)
+		if (!remarks.status || (!remarks.failed && run_failed(run)))
 			remarks.status = run->status;
+		remarks.failed |= run_failed(run);
 	}
-	if (!remarks.status)
+	if (!remarks.failed && result->warmup_status) {
 		remarks.status = result->warmup_status;
+		remarks.failed = true;
+	}
 	return remarks;
 }
 
@@ -193,6 +206,8 @@ const char *remarks_mark(const struct remarks *remarks)
 	for (way = 0; way < DEPARTURES; way++)
 		if (remarks->left.number[way])
 			return "left";
+	if (remarks->early)
+		return "early";
 	return remarks->input_was_read ? "input" : "";
 }
 

@@ -68,6 +68,9 @@ struct value result_fact(const struct result *result, enum fact fact);
 uint64_t run_fact(const struct run *run, enum fact fact);
 bool run_has_fact(const struct run *run, enum fact fact);
 
+/* Has COMMAND failed? SIGTERM is no failure if --timeout has sent it. */
+bool run_failed(const struct run *run);
+
 /* Returns false if a fact has no value here. The first ones always have one. */
 bool fact_is_known(enum fact fact, const struct value *value);
 
@@ -105,18 +108,22 @@ struct remarks {
 	uint64_t replaced;
 	unsigned int wanted;	/* number of runs that were to be made */
 	int signal;		/* what ended them before, or 0 */
+	unsigned int timed_out;	/* number of runs that --timeout has ended */
+	bool early;		/* a run ended before -D was over */
 	bool revoked;
 	bool detached;
 	bool input_was_read;	/* the later runs had another input than the first one */
 	bool has_status;
 	int status;		/* first status that is not 0, from wait() */
+	bool failed;		/* it is one of a failure, and not of --timeout's SIGTERM */
 };
 
 struct remarks result_remarks(const struct result *result);
 
 /*
  * Returns why counts are not what they seem: "revoked", "replaced", "detached",
- * "left", or "input": later runs had another input. "" if nothing is the matter.
+ * "left", "early": -D was not over, or "input": later runs had another input. "" if nothing
+ * is the matter.
  */
 const char *remarks_mark(const struct remarks *remarks);
 
@@ -161,8 +168,12 @@ void json_subject(struct json_object *object,
 		  const struct stat_options *options,
 		  const struct remarks *remarks);
 
-/* Prints the whole object and gives it back. */
-void print_json_object(FILE *file, struct json_object *object);
+/*
+ * Prints the whole object and gives it back. With -I it is the last of objects that have a
+ * line each.
+ */
+void print_json_object(FILE *file, struct json_object *object,
+		       const struct stat_options *options);
 
 /* Number of columns of the CSV of a COMMAND or thread. Each line has all of them. */
 #define STAT_COLUMNS	17

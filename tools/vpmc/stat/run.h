@@ -24,6 +24,16 @@ struct counts {
 	uint64_t migrations;
 };
 
+/* A set that is read, and what it had counted at certain times */
+struct tap {
+	struct vpmc *v;
+	uint64_t number;	/* of our set, among those that the thread has had */
+	unsigned int nr;	/* number of its counters; programs may have added others */
+	struct counts base;	/* at the end of -D: not in the result */
+	uint64_t base_finished;	/* threads that had ended by then */
+	struct counts seen;	/* at the end of the latest interval */
+};
+
 #define THREAD_STAYED	(-1)
 
 /* A row of --per-thread. */
@@ -44,6 +54,8 @@ struct run {
 	uint64_t living;	/* number of these threads that still run */
 	struct departures left;	/* threads that went on without this set */
 	uint64_t replaced;	/* number of threads that programmed other counters, so that all their counts are missing */
+	bool timed_out;		/* --timeout has ended it */
+	bool early;		/* it ended before -D was over: nothing was counted */
 	bool revoked;		/* counts end at the revocation */
 	bool detached;		/* counts end early; COMMAND may have got other privileges */
 	bool has_status;
@@ -56,19 +68,29 @@ struct run {
 };
 
 /*
- * Adds the counts of a thread and its family to @run. With @per_thread, also adds a
- * row. Our set is the one with this @number. If @v has another one, the thread has
- * programmed that, and nothing is added.
+ * Adds the counts of a thread and its family to @run, without those of -D. With @per_thread,
+ * also adds a row. If the thread has programmed another set than ours, nothing is added.
  */
-void run_add(struct run *run, const struct vpmc *v, uint64_t number, pid_t tid,
-	     const char *name, bool per_thread);
+void run_add(struct run *run, const struct tap *tap, pid_t tid, const char *name,
+	     bool per_thread);
 
 /* Adds a row for a thread by itself, if it has our set. */
-void run_add_row(struct run *run, const struct vpmc *v, uint64_t number, pid_t tid,
-		 const char *name);
+void run_add_row(struct run *run, const struct tap *tap, pid_t tid, const char *name);
 
 /* Adds the counts of all that have inherited from this thread, see child_family(). */
-void run_add_family(struct run *run, const struct vpmc *v);
+void run_add_family(struct run *run, const struct tap *tap);
+
+/* Notes which set @v has now, with the counters of @group. */
+void tap_open(struct tap *tap, struct vpmc *v, const struct group *group);
+
+/* -D is over: what was counted until now is left out. */
+void tap_begin(struct tap *tap);
+
+/*
+ * Adds to @step what was counted since the last call, or since tap_begin(). Nothing that is
+ * printed for an interval is taken back later, whatever the thread programs.
+ */
+void tap_step(struct tap *tap, struct run *step);
 
 struct thread *run_new_thread(struct run *run, pid_t tid, const char *name);
 

@@ -77,8 +77,11 @@ static void check(const char *name, const char *behind, enum fact fact,
 	if (options->base || options->other)
 		fail(STATUS_OURS, "%s: takes no counter, and is not compared; leave it out: run time and the time that passed are compared anyway",
 		     name);
-	if (fact >= FACT_USER_TIME && (options->pid || options->tid))
+	if (fact >= FACT_USER_TIME && options->nr_targets)
 		fail(STATUS_OURS, "%s: the kernel tells it of a COMMAND that has ended, and not of -p and -t; leave it out",
+		     name);
+	if (fact >= FACT_USER_TIME && options->delay_ms)
+		fail(STATUS_OURS, "%s: the kernel tells it of a COMMAND from its beginning on; leave it out, or -D",
 		     name);
 	for (i = 0; i < plan->nr_software; i++)
 		if (plan->software[i].fact == (int)fact)

@@ -225,6 +225,10 @@ void print_csv(FILE *file, const struct result *result)
 		if (fact_is_known(fact, &line.value) && !fact_is_row(result, fact))
 			print_line(file, &line, separator);
 	}
+	if (result->options->timeout_ms)
+		print_line(file, &(struct line){
+			.event = "timed-out", .unit = "runs", .mark = remarks_mark(&remarks),
+			.value = value_of_one(remarks.timed_out) }, separator);
 	remarks_numbers(&remarks, print_remark,
 			&(struct remark_lines){ file, separator,
 						remarks_mark(&remarks) });

@@ -193,14 +193,24 @@ static struct json_object *command_array(char **command)
 	return array;
 }
 
+static struct json_object *targets_array(const struct stat_options *options)
+{
+	struct json_object *array = json_object_new_array();
+	unsigned int i;
+
+	for (i = 0; i < options->nr_targets; i++)
+		json_object_array_add(array, number(options->target[i]));
+	return array;
+}
+
 void json_subject(struct json_object *object,
 		  const struct stat_options *options,
 		  const struct remarks *remarks)
 {
-	if (options->pid)
-		add(object, "pid", number(options->pid));
-	if (options->tid)
-		add(object, "tid", number(options->tid));
+	if (options->nr_targets == 1)
+		add(object, options->threads ? "tid" : "pid", number(options->target[0]));
+	else if (options->nr_targets)
+		add(object, options->threads ? "tids" : "pids", targets_array(options));
 	if (options->command)
 		add(object, "command", command_array(options->command));
 	if (!remarks->has_status)
@@ -222,10 +232,13 @@ static void add_rank(struct json_object *object, const struct rank *rank)
 		add(object, "job", string(rank->job));
 }
 
-void print_json_object(FILE *file, struct json_object *object)
+void print_json_object(FILE *file, struct json_object *object,
+		       const struct stat_options *options)
 {
+	int pretty = options->series_ms ? 0 : JSON_C_TO_STRING_PRETTY;
+
 	fprintf(file, "%s\n", json_object_to_json_string_ext(object,
-			JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+			pretty | JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(object);
 }
 
@@ -269,6 +282,10 @@ static void add_options(struct json_object *object, const struct stat_options *o
 		add(object, "no_inherit", json_object_new_boolean(true));
 	if (options->stopped)
 		add(object, "stopped", json_object_new_boolean(true));
+	if (options->delay_ms)
+		add(object, "delay_ms", number(options->delay_ms));
+	if (options->timeout_ms)
+		add(object, "timeout_ms", number(options->timeout_ms));
 }
 
 struct json_object *result_object(const struct result *result)
@@ -292,6 +309,10 @@ struct json_object *result_object(const struct result *result)
 		add(object, "runs_wanted", number(remarks.wanted));
 		add(object, "interrupted_by", number(remarks.signal));
 	}
+	if (result->options->timeout_ms)
+		add(object, "timed_out", number(remarks.timed_out));
+	if (remarks.early)
+		add(object, "early", json_object_new_boolean(true));
 	add(object, "revoked", json_object_new_boolean(remarks.revoked));
 	add(object, "detached", json_object_new_boolean(remarks.detached));
 	if (remarks.input_was_read)
@@ -311,5 +332,5 @@ struct json_object *result_object(const struct result *result)
 
 void print_json(FILE *file, const struct result *result)
 {
-	print_json_object(file, result_object(result));
+	print_json_object(file, result_object(result), result->options);
 }

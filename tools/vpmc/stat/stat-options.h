@@ -29,7 +29,12 @@ struct stat_options {
 	struct rank rank;
 	char separator;		/* -x, 0 if not given */
 	const char *output;	/* -o */
-	pid_t pid, tid;		/* 0 if not given */
+	unsigned int series_ms;	/* -I, 0 if not given */
+	unsigned int delay_ms;	/* -D, 0 if not given */
+	unsigned int timeout_ms;	/* --timeout, 0 if not given */
+	pid_t *target;		/* numbers of -p or -t */
+	unsigned int nr_targets;	/* 0 if there are none */
+	bool threads;		/* they are of -t */
 	bool all_cpus;		/* -a */
 	bool software;		/* -e may have names that take no counter */
 	bool both_modes;	/* events without modes count user and kernel */

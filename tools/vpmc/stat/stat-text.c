@@ -36,15 +36,20 @@ static void paint(struct libscols_line *line, int column, const char *colour)
 static void print_head(FILE *file, const struct result *result)
 {
 	const struct stat_options *options = result->options;
+	unsigned int i;
 	char **word;
 
-	if (options->pid)
-		fprintf(file, "Counts of process %d", options->pid);
-	else if (options->tid)
-		fprintf(file, "Counts of thread %d", options->tid);
-	else
-		fprintf(file, "Counts of");
-	if (options->command && (options->pid || options->tid))
+	/* behind the intervals */
+	if (options->series_ms)
+		putc('\n', file);
+	fprintf(file, "Counts of");
+	if (options->nr_targets)
+		fprintf(file, " %s%s", options->threads ? "thread" :
+			options->nr_targets > 1 ? "processe" : "process",
+			options->nr_targets > 1 ? "s" : "");
+	for (i = 0; i < options->nr_targets; i++)
+		fprintf(file, "%s%d", i ? ", " : " ", options->target[i]);
+	if (options->command && options->nr_targets)
 		fprintf(file, " during");
 	for (word = options->command; word && *word; word++)
 		fprintf(file, " %s", *word);
@@ -251,6 +256,16 @@ static void print_remarks(FILE *file, const struct result *result)
 			strsignal(remarks.signal));
 	if (remarks.input_was_read)
 		fprintf(file, "The first run has read standard input: the other runs had what was left of it.\n");
+	if (remarks.timed_out && result->nr > 1)
+		fprintf(file, "In %u of %u runs the time of --timeout was over", remarks.timed_out,
+			result->nr);
+	else if (remarks.timed_out)
+		fprintf(file, "The time of --timeout was over");
+	if (remarks.timed_out)
+		fprintf(file, "%s.\n",
+			remarks.has_status ? ", and the command got SIGTERM" : "");
+	if (remarks.early)
+		fprintf(file, "Nothing was counted: it ended before the delay of -D was over.\n");
 	if (remarks.has_status)
 		print_status(file, remarks.status);
 	if (remarks.living)

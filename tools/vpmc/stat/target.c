@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,18 +15,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/clock.h"
 #include "common/fail.h"
 #include "stat/child.h"
+#include "stat/moments.h"
 #include "stat/openmetrics.h"
 #include "stat/run.h"
+#include "stat/series.h"
 
 /* A thread of the target. */
 struct member {
 	pid_t tid;
 	char name[16];
-	struct vpmc *v;		/* NULL if the thread has inherited our set, or has ended */
-	uint64_t number;	/* of our set, among those that the thread has had */
+	struct tap tap;		/* v is NULL if the thread has inherited our set, or has ended */
 };
 
 struct target {
@@ -47,9 +48,9 @@ static void let_go(void)
 	unsigned int i;
 
 	for (i = 0; i < target->nr; i++)
-		if (target->member[i].v) {
-			vpmc_unlink(target->member[i].v);
-			vpmc_close(target->member[i].v);
+		if (target->member[i].tap.v) {
+			vpmc_unlink(target->member[i].tap.v);
+			vpmc_close(target->member[i].tap.v);
 		}
 	free(target->member);
 	*target = (struct target){};
@@ -101,7 +102,8 @@ static bool has_set(struct target *target, const struct member *member)
 	vpmc_close(v);
 	if (empty)
 		return false;
-	if (!target->programmed || !same_selection(&theirs, &target->ours))
+	if (!target->programmed || !target->options->inherit ||
+	    !same_selection(&theirs, &target->ours))
 		is_counted(member, &theirs);
 	return true;
 }
@@ -173,8 +175,8 @@ static void program(struct target *target, pid_t tid, bool wanted)
 			return;
 		plan_refused(target->group, &error);
 	}
-	member->v = v;
-	member->number = before.set_number + 1;
+	tap_open(&member->tap, v, target->group);
+	member->tap.number = before.set_number + 1;
 }
 
 static bool is_known(const struct target *target, pid_t tid)
@@ -187,17 +189,22 @@ static bool is_known(const struct target *target, pid_t tid)
 	return false;
 }
 
-/* Programs all new threads, and returns how many there were. */
-static unsigned int program_new(struct target *target)
+static DIR *task_directory(pid_t pid)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "/proc/%d/task", pid);
+	return opendir(name);
+}
+
+/* Programs all new threads of a process, and returns how many there were. */
+static unsigned int program_new(struct target *target, pid_t pid)
 {
 	unsigned int found = 0;
+	DIR *dir = task_directory(pid);
 	struct dirent *entry;
-	char name[32];
 	pid_t tid;
-	DIR *dir;
 
-	snprintf(name, sizeof(name), "/proc/%d/task", target->options->pid);
-	dir = opendir(name);
 	while (dir && (entry = readdir(dir))) {
 		tid = atoi(entry->d_name);
 		if (tid <= 0 || is_known(target, tid))
@@ -210,67 +217,188 @@ static unsigned int program_new(struct target *target)
 	return found;
 }
 
+/*
+ * Fails if another program counts one of the threads. Later, sets of the same selection are
+ * taken for inherited ones.
+ */
+static void check_all(struct target *target)
+{
+	const struct stat_options *options = target->options;
+	struct dirent *entry;
+	unsigned int i;
+
+	for (i = 0; !options->threads && i < options->nr_targets; i++) {
+		DIR *dir = task_directory(options->target[i]);
+
+		while (dir && (entry = readdir(dir))) {
+			struct member member = { .tid = atoi(entry->d_name) };
+
+			if (member.tid <= 0)
+				continue;
+			thread_name(member.tid, member.name);
+			has_set(target, &member);
+		}
+		if (dir)
+			closedir(dir);
+	}
+}
+
 static void program_all(struct target *target)
 {
 	const struct stat_options *options = target->options;
+	unsigned int i;
 
-	if (options->tid) {
-		program(target, options->tid, true);
-	} else {
+	check_all(target);
+	for (i = 0; i < options->nr_targets; i++) {
+		pid_t number = options->target[i];
+
+		if (options->threads) {
+			program(target, number, true);
+			continue;
+		}
 		/*
 		 * If the process does not exist, opening its first thread
 		 * reports the error.
 		 */
-		if (!program_new(target))
-			program(target, options->pid, true);
-		while (program_new(target))
+		if (!program_new(target, number) && !is_known(target, number))
+			program(target, number, true);
+		while (program_new(target, number))
 			;
 	}
 	if (!target->programmed)
 		fail(STATUS_OURS, "%d: it has ended meanwhile; name one that lives",
-		     options->tid ? options->tid : options->pid);
+		     options->target[0]);
 }
 
-static void add_all(const struct target *target, struct run *run)
+/* Calls @act for each set that we have programmed. */
+static void for_each_tap(struct target *target, void (*act)(struct tap *tap))
 {
 	unsigned int i;
 
 	for (i = 0; i < target->nr; i++)
-		if (target->member[i].v)
-			run_add(run, target->member[i].v,
-				target->member[i].number,
-				target->member[i].tid, target->member[i].name,
-				target->options->per_thread);
+		if (target->member[i].tap.v)
+			act(&target->member[i].tap);
 }
 
-/* Writes the counts so far, if it is time for that. */
-static void tell(const struct target *target)
+static void add_all(const struct target *target, struct run *run, bool rows)
 {
-	struct run so_far = {};
+	unsigned int i;
 
-	if (openmetrics_wait(target->options))
+	for (i = 0; i < target->nr; i++)
+		if (target->member[i].tap.v)
+			run_add(run, &target->member[i].tap, target->member[i].tid,
+				target->member[i].name, rows);
+}
+
+/* Writes what OpenMetrics or -I have of the interval that ends now. */
+static void end_interval(struct target *target, struct moments *moments)
+{
+	struct interval interval = moments_interval(moments);
+	struct run run = {};
+	unsigned int i;
+
+	if (target->options->openmetrics) {
+		add_all(target, &run, false);
+		openmetrics_write(&run);
 		return;
-	add_all(target, &so_far);
-	free(so_far.thread);
-	so_far.thread = NULL;
-	openmetrics_write(&so_far);
+	}
+	for (i = 0; i < target->nr; i++)
+		if (target->member[i].tap.v)
+			tap_step(&target->member[i].tap, &run);
+	series_write(&interval, &run);
+}
+
+/* Returns true if the measurement ends. */
+static bool do_what_is_due(struct target *target, struct moments *moments,
+			   const struct child *child, struct run *run)
+{
+	enum moment moment;
+
+	while ((moment = moments_due(moments)) != MOMENT_NONE)
+		switch (moment) {
+		case MOMENT_BEGIN:
+			for_each_tap(target, tap_begin);
+			break;
+		case MOMENT_INTERVAL:
+			end_interval(target, moments);
+			break;
+		case MOMENT_TIMEOUT:
+			run->timed_out = true;
+			if (!child->pid)
+				return true;
+			kill(child->pid, SIGTERM);
+			break;
+		default:
+			child_lives_on(child->pid);
+		}
+	return false;
+}
+
+/* What is waited for: signals, and without COMMAND the end of each target */
+struct waited {
+	struct pollfd *fds;	/* the first one is of signals */
+	unsigned int nr;
+	unsigned int living;	/* number of targets that live */
+};
+
+static void waited_open(struct waited *waited, const struct target *target)
+{
+	const struct stat_options *options = target->options;
+	unsigned int i;
+	int fd;
+
+	waited->fds = get_memory(NULL, 1 + options->nr_targets, sizeof(*waited->fds));
+	waited->fds[0] = (struct pollfd){ .fd = signal_fd(), .events = POLLIN };
+	waited->nr = 1;
+	for (i = 0; !options->command && i < options->nr_targets; i++) {
+		fd = options->threads ? vpmc_fd(target->member[i].tap.v) :
+		     (int)syscall(SYS_pidfd_open, options->target[i], 0);
+		/* It may have ended. */
+		if (fd >= 0)
+			waited->fds[waited->nr++] = (struct pollfd){ .fd = fd, .events = POLLIN };
+	}
+	waited->living = waited->nr - 1;
+}
+
+/* Returns true if the last target has ended. */
+static bool waited_look(struct waited *waited, bool threads)
+{
+	unsigned int i;
+
+	for (i = 1; i < waited->nr; i++) {
+		struct pollfd *fd = &waited->fds[i];
+
+		if (fd->fd < 0 || !fd->revents)
+			continue;
+		if (!threads)
+			close(fd->fd);
+		fd->fd = -1;
+		waited->living--;
+	}
+	return !waited->living;
+}
+
+static void waited_close(struct waited *waited, bool threads)
+{
+	unsigned int i;
+
+	for (i = 1; !threads && i < waited->nr; i++)
+		if (waited->fds[i].fd >= 0)
+			close(waited->fds[i].fd);
+	free(waited->fds);
 }
 
 /*
- * Waits until COMMAND ends. Without COMMAND, waits for a signal or the target's
+ * Waits until COMMAND ends. Without COMMAND, waits for a signal or the targets'
  * end.
  */
 static void wait_for(struct target *target, struct child *child,
-		     struct run *run)
+		     struct moments *moments, struct run *run)
 {
-	const struct stat_options *options = target->options;
-	struct pollfd fds[] = { { .fd = signal_fd(), .events = POLLIN },
-				{ .fd = -1, .events = POLLIN } };
+	bool threads = target->options->threads;
+	struct waited waited;
 
-	if (!child->pid)
-		fds[1].fd = options->pid ?
-			    (int)syscall(SYS_pidfd_open, options->pid, 0) :
-			    vpmc_fd(target->member[0].v);
+	waited_open(&waited, target);
 	for (;;) {
 		if (child->pid &&
 		    waitpid(child->pid, &run->status, WNOHANG) != 0) {
@@ -278,15 +406,29 @@ static void wait_for(struct target *target, struct child *child,
 			run->has_status = true;
 			break;
 		}
-		poll(fds, 2, openmetrics_wait(options));
-		tell(target);
-		if (fds[0].revents && signal_take(child->pid) && !child->pid)
+		poll(waited.fds, waited.nr, moments_wait(moments));
+		if (do_what_is_due(target, moments, child, run))
 			break;
-		if (fds[1].revents)
+		if (waited.fds[0].revents && signal_take(child->pid) && !child->pid)
+			break;
+		if (!child->pid && waited_look(&waited, threads))
 			break;
 	}
-	if (!child->pid && options->pid && fds[1].fd >= 0)
-		close(fds[1].fd);
+	waited_close(&waited, threads);
+}
+
+static void add_result(struct target *target, struct moments *moments, struct run *run)
+{
+	const struct stat_options *options = target->options;
+
+	run->elapsed = moments_elapsed(moments);
+	if (moments->delayed) {
+		run->early = true;
+		for_each_tap(target, tap_begin);
+	}
+	if (options->series_ms && !run->early)
+		end_interval(target, moments);
+	add_all(target, run, options->per_thread);
 }
 
 void target_run(const struct stat_options *options, struct group *group,
@@ -295,7 +437,7 @@ void target_run(const struct stat_options *options, struct group *group,
 	static bool before;
 	struct target *target = &the_target;
 	struct child child = {};
-	uint64_t start;
+	struct moments moments;
 
 	target->options = options;
 	target->group = group;
@@ -305,11 +447,10 @@ void target_run(const struct stat_options *options, struct group *group,
 	if (options->command)
 		child_start(&child, options->command, NULL, 0);
 	program_all(target);
-	start = now();
+	moments_begin(&moments, options);
 	if (options->command)
 		child_exec(&child, options->command);
-	wait_for(target, &child, run);
-	run->elapsed = now() - start;
-	add_all(target, run);
+	wait_for(target, &child, &moments, run);
+	add_result(target, &moments, run);
 	let_go();
 }

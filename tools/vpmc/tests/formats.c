@@ -4,17 +4,21 @@
  *
  * Prints a result that is made up. It has values that need 64 bits, events that were
  * left out or never counted, threads, ratios and remarks. The results "cpus" and
- * "cpus-revoked" are about processors. No PMU is needed.
+ * "cpus-revoked" are about processors, "series" and "series-cpus" are of intervals. No PMU
+ * is needed.
  *
  * Copyright (C) 2026 vpmc developers
  */
 #include <err.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/output.h"
 #include "cpus/cpus.h"
 #include "stat/openmetrics.h"
 #include "stat/result.h"
+#include "stat/series.h"
 
 #define BIG	18446744073709551615ULL
 
@@ -38,6 +42,8 @@ static struct stat_options options = {
 	.repeat = 1, .separator = ',', .command = command,
 };
 static struct plan plan = { .groups = groups, .nr = 1 };
+
+static pid_t targets[] = { 4711, 4712, 4713 };
 
 static struct software software[] = {
 	{ "task-clock", FACT_RUN_TIME }, { "page-faults", FACT_PAGE_FAULTS },
@@ -162,7 +168,8 @@ static void choose(const char *name)
 		runs[0].revoked = true;
 		runs[0].has_usage = false;
 		options.command = NULL;
-		options.pid = 4711;
+		options.target = targets;
+		options.nr_targets = 1;
 	} else if (!strcmp(name, "none")) {
 		groups[0].nr = 0;
 		plan.note = "there is no PMU";
@@ -176,9 +183,50 @@ static void choose(const char *name)
 		runs[0].status = 2;
 	} else if (!strcmp(name, "escaped")) {
 		first[0].name = "back\\slash\nand line";
+	} else if (!strcmp(name, "targets")) {
+		options.command = NULL;
+		options.target = targets;
+		options.nr_targets = 3;
+		options.threads = true;
+		options.delay_ms = 12;
+		runs[0].early = true;
+		runs[0].has_usage = runs[0].has_status = false;
+	} else if (!strcmp(name, "timeout")) {
+		options.repeat = result.nr = 2;
+		options.timeout_ms = 34;
+		runs[0].timed_out = true;
+		runs[0].status = SIGTERM;
+		runs[1].status = 3 << 8;
 	} else if (strcmp(name, "plain")) {
 		errx(2, "%s: no such case", name);
 	}
+}
+
+/* Two intervals, the second one with a mark, and the whole */
+static void print_series(const char *format, bool of_cpus)
+{
+	static const struct interval interval[] = {
+		{ 1000000007, 1000000007 }, { 18000000000000000001ULL, 17999999998999999994ULL },
+	};
+	static const struct cpus_sample nothing;
+	struct run second = runs[1];
+	FILE *file;
+
+	options.json = !strcmp(format, "json");
+	options.separator = strcmp(format, "csv") ? 0 : ',';
+	options.series_ms = 1000;
+	options.all_cpus = of_cpus;
+	file = output_open("-", 0);
+	series_begin(file, &options, &groups[0]);
+	second.left.number[DEPARTURE_EXEC] = 1;
+	if (of_cpus) {
+		cpus_interval(&interval[0], &sample, &nothing, false);
+		cpus_interval(&interval[1], &sample, &sample, true);
+	} else {
+		series_write(&interval[0], &runs[0]);
+		series_write(&interval[1], &second);
+	}
+	output_close(file);
 }
 
 int main(int argc, char **argv)
@@ -191,6 +239,10 @@ int main(int argc, char **argv)
 	select_as_here(&second[1], "branch-misses");
 	if (!strncmp(argv[2], "cpus", 4)) {
 		print_cpus(argv[1], !strcmp(argv[2], "cpus-revoked"));
+		return 0;
+	}
+	if (!strncmp(argv[2], "series", 6)) {
+		print_series(argv[1], !strcmp(argv[2], "series-cpus"));
 		return 0;
 	}
 	choose(argv[2]);
