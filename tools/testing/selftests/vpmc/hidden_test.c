@@ -12,6 +12,7 @@
 #include "global.h"
 #include "inherit.h"
 #include "isolation.h"
+#include "msr.h"
 #include "perf_page.h"
 
 #define USER		1000
@@ -21,6 +22,7 @@
 #define FEW		10
 #define MANY		1000
 #define TURNS		2000
+#define EVTSEL_HIDE	(1ULL << 37)
 #define STAGE_FD	100	/* the shared memory, for a watcher that execs */
 
 /* What is counted. */
@@ -405,12 +407,54 @@ static bool hides_by_select(void)
 }
 
 /* CPUID leaf 23H, EBX bit 2: RDPMC_USR_DISABLE. */
-TEST(feature)
+static bool cpuid_hides(int cpu)
 {
 	uint32_t a, b = 0, c, d;
 
-	__get_cpuid_count(0x23, 0, &a, &b, &c, &d);
-	EXPECT_EQ(!!(b & 1 << 2), hides_by_select());
+	return !pin(cpu) && __get_cpuid_count(0x23, 0, &a, &b, &c, &d) && b & 1 << 2;
+}
+
+/* A hypervisor may drop the bit, or refuse it. Nothing counts on CPU 0. */
+static bool select_hides(void)
+{
+	uint64_t before, found = 0;
+	bool written;
+
+	if (msr_read(0, MSR_EVTSEL0, &before))
+		return false;
+	written = !msr_write(0, MSR_EVTSEL0, before | EVTSEL_HIDE);
+	msr_read(0, MSR_EVTSEL0, &found);
+	msr_write(0, MSR_EVTSEL0, before);
+	return written && found & EVTSEL_HIDE;
+}
+
+/* The bits of a CPU that hide counters, of all its control registers together */
+static uint64_t hiding_bits(int cpu)
+{
+	uint64_t value, all = 0;
+	uint32_t i;
+
+	for (i = 0; i < 4; i++)
+		if (!msr_read(cpu, MSR_EVTSEL0 + i, &value))
+			all |= value & EVTSEL_HIDE;
+	return msr_read(cpu, MSR_FIXED_CTR_CTRL, &value) ? all : all | value >> 32;
+}
+
+/* All CPUs must have it, and it must work. Nothing is hidden while nothing counts. */
+TEST(feature)
+{
+	bool hides = true;
+	int cpu;
+
+	for (cpu = 0; cpu < sysconf(_SC_NPROCESSORS_ONLN); cpu++) {
+		hides = cpuid_hides(cpu) && hides;
+		/* Elsewhere somebody else may hide counters, or write their registers. */
+		if (exact_machine())
+			EXPECT_EQ(0, hiding_bits(cpu));
+	}
+	if (hides && exact_machine())
+		hides = select_hides();
+	EXPECT_EQ(hides, hides_by_select());
 }
 
 /* The watcher learns nothing of what the kernel did for it. */

@@ -1,18 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The PMU is revoked, or the set is programmed again, at each of vpmc's
- * instructions that a thread executes.
+ * The PMU is revoked, the set is programmed again, or its page is mapped, at each of
+ * vpmc's instructions that a thread executes.
  *
  * Copyright (C) 2026 vpmc developers
  */
 #include "sweep.h"
 #include "rdpmc.h"
+#include "target.h"
 
 FIXTURE(sweep_revoke)
 {
 	struct sweep *s;
 	unsigned long zeros, counts;	/* what RDPMC returned */
-	unsigned long granted, refused;	/* how often CONTROL was */
+	unsigned long granted, refused;	/* how often CONTROL or RDPMC was */
+	unsigned long waited;	/* RDPMC was repeated until it was permitted */
+	unsigned long regained;	/* it was granted, and refused one instruction earlier */
+	bool refused_before;
+	struct set other;	/* of the thread on CPU 1; its page is not mapped */
+	pid_t tid;		/* that thread, */
+	pid_t counter;		/* and who counts its kernel mode */
+	bool done;		/* that thread has read, or was refused, */
+	bool may;		/* and which of the two */
+	int wrong;
 };
 
 FIXTURE_SETUP(sweep_revoke)
@@ -178,6 +188,252 @@ TEST_F(sweep_revoke, and_allowed_at_each_instruction_of_control)
 {
 	self->s->what = REVOKE_AND_ALLOW;
 	sweep_control(_metadata, self);
+}
+
+static bool hides_by_select(void)
+{
+	return machine.features & VPMC_FEATURE_HIDE;
+}
+
+#define READ_TWICE	3	/* instructions from one RDPMC to the other */
+
+struct twice {
+	uint64_t first, second;
+};
+
+/* Two RDPMCs in a row. False if one of them is refused. */
+static __attribute__((__noinline__)) bool read_twice(uint32_t index, struct twice *twice)
+{
+	uint32_t low, high, a, d;
+
+	memset(twice, 0, sizeof(*twice));
+	if (sigsetjmp(rdpmc_env, 1))
+		return false;
+	__asm__ __volatile__("rdpmc\n\t"
+			     "mov	%%eax, %0\n\t"
+			     "mov	%%edx, %1\n\t"
+			     "rdpmc"
+			     : "=&r" (low), "=&r" (high), "=&a" (a), "=&d" (d)
+			     : "c" (index));
+	twice->first = (uint64_t)high << 32 | low;
+	twice->second = (uint64_t)d << 32 | a;
+	return true;
+}
+
+/*
+ * Where selects cannot hide counters, the kernel may execute the first RDPMC for the
+ * thread.
+ */
+static bool is_exact(const struct twice *twice)
+{
+	uint64_t distance = twice->second - twice->first;
+
+	return distance == READ_TWICE ||
+	       (!hides_by_select() && distance == READ_TWICE - 1);
+}
+
+static void catch_refusals(void)
+{
+	struct sigaction action = { .sa_handler = rdpmc_refused };
+
+	sigaction(SIGSEGV, &action, NULL);
+}
+
+static void unmap(struct set *set)
+{
+	if (set->page != MAP_FAILED)
+		munmap(set->page, PAGE);
+	set->page = MAP_FAILED;
+}
+
+/* By the thread on CPU 1. That one has no mapping of its own. */
+static int map_page(struct sweep *s)
+{
+	s->set.page = vpmc_map(s->set.fd);
+	return s->set.page == MAP_FAILED ? -errno : 0;
+}
+
+/*
+ * The thread reads and has not mapped its page. Another one maps it before the kernel has
+ * looked at the permission, or too late.
+ */
+static int wrong_mapped(void *arg, unsigned long k)
+{
+	FIXTURE_DATA(sweep_revoke) *self = arg;
+	struct sweep *s = self->s;
+	uint32_t index = s->set.control.counter[0].index;
+	struct twice twice;
+	int wrong;
+	bool may;
+
+	wrong = sweep_arm(s, k) != 0;
+	may = read_twice(index, &twice);
+	sweep_disarm(s);
+	wrong += may && !is_exact(&twice);
+	*(may ? &self->granted : &self->refused) += 1;
+	wrong += may && !s->disturbed;
+	self->regained += may && self->refused_before;
+	self->refused_before = !may;
+	/* A later read has the permission, as long as the page is mapped. */
+	wrong += read_twice(index, &twice) != s->disturbed;
+	wrong += s->disturbed && !is_exact(&twice);
+	unmap(&s->set);
+	return wrong + read_twice(index, &twice);
+}
+
+TEST_F(sweep_revoke, mapped_in_the_fault)
+{
+	struct sweep *s = self->s;
+
+	catch_refusals();
+	s->what = CALL;
+	s->call = map_page;
+	unmap(&s->set);
+	ASSERT_EQ(0, vpmc_ioctl(s->set.fd, VPMC_IOC_START, 0));
+	sweep_all(_metadata, s, sweep_step(), wrong_mapped, self);
+	TH_LOG("RDPMC was granted %lu times, refused %lu times",
+	       self->granted, self->refused);
+	EXPECT_LT(0, self->granted);
+	EXPECT_LT(0, self->refused);
+	/* Where the fault holds the set's lock, the mapping waits, and comes too late. */
+	EXPECT_GE(1, self->regained);
+}
+
+/* Instructions of CPU 1 after which CPU 0 goes on: many times those of a fault. */
+#define READ_LIMIT	30000
+
+static FIXTURE_DATA(sweep_revoke) *reading;
+
+static uint32_t kernel_total(void)
+{
+	uint32_t a, b, c, d;
+
+	__cpuid_count(PMU_TEST_TOTALS, PMU_TEST_CYCLES, a, b, c, d);
+	return a;
+}
+
+/* The thread on CPU 1 gets a set, which runs. CPU 0 is held by nothing that matters. */
+static int begin_to_count(struct sweep *s)
+{
+	struct set *set = &reading->other;
+
+	reading->tid = my_tid();
+	set->fd = vpmc_open();
+	return set->fd < 0 ? set->fd :
+	       set_program(set, mine) ?: vpmc_ioctl(set->fd, VPMC_IOC_START, 0);
+}
+
+/* The same for its kernel mode, which it may not see: a child asks for that. */
+static int be_counted(struct sweep *s)
+{
+	static const struct choice kernel_mode[] = { { EV_KERNEL_INSNS, FIXED(0) }, {} };
+	struct vpmc_control control;
+	int go[2];
+	char byte;
+
+	reading->tid = my_tid();
+	if (pipe(go))
+		return -errno;
+	reading->counter = disturber();
+	if (!reading->counter) {
+		int fd = open_of(reading->tid, O_RDWR | O_CREAT);
+
+		control_of(&control, kernel_mode, 0);
+		if (fd < 0 || vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control) ||
+		    write(go[1], "", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(go[1]);
+	if (read(go[0], &byte, 1) != 1)
+		return -EIO;
+	close(go[0]);
+	return 0;
+}
+
+static int read_meanwhile(struct sweep *s)
+{
+	struct twice twice;
+	uint32_t kernel;
+
+	if (pmu_trigger_go(READ_LIMIT))
+		return -EPROTO;
+	kernel = kernel_total();
+	reading->may = read_twice(FIXED(0), &twice);
+	kernel = kernel_total() - kernel;
+	reading->done = true;
+	if (reading->counter)
+		reading->wrong += twice.first || twice.second;
+	else
+		reading->wrong += reading->may && !is_exact(&twice);
+	reading->waited += reading->may && kernel > READ_LIMIT / 2;
+	return 0;
+}
+
+/* Another thread reads while this one maps its page. */
+static int wrong_mapping(void *arg, unsigned long k)
+{
+	FIXTURE_DATA(sweep_revoke) *self = arg;
+	struct sweep *s = self->s;
+	int wrong, err;
+
+	self->done = false;
+	self->wrong = 0;
+	wrong = sweep_arm(s, k) != 0;
+	err = map_page(s);
+	sweep_disarm(s);
+	wrong += err != 0;
+	if (self->done) {
+		/* Never refused after it was permitted. */
+		wrong += !self->may && self->granted;
+		*(self->may ? &self->granted : &self->refused) += 1;
+	}
+	unmap(&s->set);
+	return wrong + self->wrong;
+}
+
+/* @begin: what the thread on CPU 1 does first. */
+static void sweep_mapping(struct __test_metadata *_metadata,
+			  FIXTURE_DATA(sweep_revoke) *self, int (*begin)(struct sweep *s))
+{
+	struct sweep *s = self->s;
+	struct twice twice;
+
+	catch_refusals();
+	reading = self;
+	unmap(&s->set);
+	s->what = CALL;
+	s->call = begin;
+	ASSERT_EQ(0, sweep_arm(s, 0));
+	ASSERT_EQ(0, map_page(s));
+	sweep_disarm(s);
+	ASSERT_EQ(0, s->error);
+	unmap(&s->set);
+	/* Memory that a refusal needs is there from now on. */
+	ASSERT_FALSE(read_twice(FIXED(0), &twice));
+
+	s->call = read_meanwhile;
+	sweep_all(_metadata, s, sweep_step(), wrong_mapping, self);
+	TH_LOG("RDPMC was granted %lu times, %lu after a wait, refused %lu times",
+	       self->granted, self->waited, self->refused);
+	EXPECT_LT(0, self->granted);
+	EXPECT_LT(0, self->refused);
+	/* Where counters are hidden by a trap, that needs no permission. */
+	EXPECT_EQ(!self->counter || hides_by_select(), self->waited > 0);
+}
+
+TEST_F(sweep_revoke, read_while_it_is_mapped)
+{
+	sweep_mapping(_metadata, self, begin_to_count);
+	close(self->other.fd);
+}
+
+/* It reads zero, also when it has just got the permission. */
+TEST_F(sweep_revoke, hidden_while_it_is_mapped)
+{
+	sweep_mapping(_metadata, self, be_counted);
+	EXPECT_EQ(0, stop_disturber(self->counter));
 }
 
 NEEDS({ "*", EXACT | DISTURBS | ROOT },);

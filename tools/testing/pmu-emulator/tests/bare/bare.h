@@ -50,6 +50,7 @@
 #define EVTSEL_CMASK1		(1u << 24)
 #define EVTSEL_USER_DISABLE	(1ull << 37)	/* version 6: RDPMC at CPL > 0 reads 0 */
 #define FIXED_USER_DISABLE	(1ull << 33)
+#define CPUID_USER_DISABLE	(1u << 2)	/* 23H.0:EBX */
 #define EVENT_CYCLES		0x003c
 #define EVENT_REF_CYCLES	0x013c
 #define EVENT_INSNS		0x00c0
@@ -201,10 +202,11 @@ extern struct level {		/* a data cache; size 0: there is none */
 
 /*
  * Starts the second processor by INIT. It reports the low halves of two of its
- * registers. Then it writes AP_CONTROL to the first one and AP_COUNTER to the
- * second.
+ * registers, and EBX of its CPUID leaf 23H. Then it writes AP_CONTROL to the first one
+ * and AP_COUNTER to the second.
  */
 bool ask_ap(u32 control, u32 counter, u32 *control_was, u32 *counter_was);
+u32 ap_leaf_23h_ebx(void);
 
 void check(const char *name, bool ok);
 void check_eq(const char *name, u64 got, u64 want);
@@ -228,6 +230,8 @@ void test_big_core(void);
 void test_lesser(void);
 void test_masks(void);
 void test_user_disable(void);
+void test_no_user_disable(bool refused);
+void test_lesser_user_disable(void);
 void test_reload(void);
 void test_silicon_reload(void);
 void test_no_pmu(void);

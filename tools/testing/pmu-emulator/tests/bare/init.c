@@ -38,6 +38,11 @@ bool ask_ap(u32 control, u32 counter, u32 *control_was, u32 *counter_was)
 	return report[2] == starts;
 }
 
+u32 ap_leaf_23h_ebx(void)
+{
+	return report[6];
+}
+
 void test_init(void)
 {
 	u32 msr = want_amd ? evtsel_msr(0) : MSR_GLOBAL_CTRL;
@@ -52,6 +57,9 @@ void test_init(void)
 	check_eq("second processor: control after RESET", control,
 		 want_amd ? 0 : (1 << NUM_GP) - 1);
 	check_eq("second processor: counter after RESET", counter, 0);
+	if (want_version >= 6)
+		check_eq("second processor: CPUID.23H.0:EBX", ap_leaf_23h_ebx(),
+			 want_user_disable ? CPUID_USER_DISABLE : 0);
 	check("second processor: it starts again",
 	      ask_ap(msr, ctr, &control, &counter));
 	check_eq("second processor: control after INIT", control, AP_CONTROL);

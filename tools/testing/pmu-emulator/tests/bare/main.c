@@ -16,7 +16,9 @@
  * version 6 with these counters; lesser=1 a second CPU with less.
  *
  * With user_disable=1 version 6 has bits that keep counters from RDPMC at CPL > 0, with
- * reload=1 auto counter reload.
+ * reload=1 auto counter reload. no_user_disable=1 tests that these bits are dropped when
+ * they are written, no_user_disable=2 that this causes #GP. With lesser=2 it is CPUID of
+ * the second CPU that does not show them.
  *
  * machine=N has the PMU_MACHINE_* bits that CPUID must show, if they are not
  * EXACT alone. With 99 the emulator must not be this project's, and nothing
@@ -165,7 +167,7 @@ static u32 option(const char *cmdline, const char *key, u32 val)
 void bare_main(const u32 *multiboot)
 {
 	const char *cmdline = multiboot[0] & 4 ? (const char *)multiboot[4] : "";
-	u32 accesses, ack, erratum, hybrid, lesser, masks, no_writes;
+	u32 accesses, ack, erratum, hybrid, lesser, masks, no_user_disable, no_writes;
 
 	want_pmu = option(cmdline, "pmu=", want_pmu);
 	want_amd = option(cmdline, "amd=", want_amd);
@@ -195,6 +197,7 @@ void bare_main(const u32 *multiboot)
 	masks = option(cmdline, "masks=", 0);
 	want_mask = masks ? masks : (1 << NUM_GP) - 1;
 	no_writes = option(cmdline, "no_writes=", 0);
+	no_user_disable = option(cmdline, "no_user_disable=", 0);
 	set_up_interrupts();
 	test_machine();
 	if (want_machine == NO_MACHINE) {
@@ -228,6 +231,10 @@ void bare_main(const u32 *multiboot)
 		test_masks();
 		test_user_disable();
 		test_reload();
+	} else if (no_user_disable) {
+		test_no_user_disable(no_user_disable == 2);
+	} else if (lesser == 2) {
+		test_lesser_user_disable();
 	} else if (lesser) {
 		test_lesser();
 	} else if (no_writes) {

@@ -202,8 +202,9 @@ access_memory:
 	ret
 
 /*
- * Code of the second processor at each start, copied to AP_START: reports its start
- * and two of its PMU's registers, then writes other values to them.
+ * Code of the second processor at each start, copied to AP_START: reports its start,
+ * two of its PMU's registers and EBX of CPUID leaf 23H, then writes other values to the
+ * registers.
  */
 	.globl	ap_code, ap_code_end
 	.code16
@@ -217,6 +218,11 @@ ap_code:
 	mov	AP_MSRS + 4, %ecx
 	rdmsr
 	mov	%eax, AP_REPORT + 4
+	mov	$0x23, %eax
+	xor	%ecx, %ecx
+	cpuid
+	mov	%ebx, AP_REPORT + 24
+	mov	AP_MSRS + 4, %ecx
 	mov	$AP_COUNTER, %eax
 	xor	%edx, %edx
 	wrmsr

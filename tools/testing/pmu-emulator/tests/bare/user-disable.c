@@ -10,7 +10,6 @@
 
 #define LOOPS		1000
 #define CR4_PCE		(1u << 8)
-#define CPUID_UD	(1u << 2)	/* 23H.0:EBX */
 #define VALUE		0x12345
 #define SEGMENT_CODE	0x00cf9b000000ffffull
 #define SEGMENT_DATA	0x00cf93000000ffffull
@@ -177,7 +176,7 @@ void test_user_disable(void)
 	u32 r[4];
 
 	cpuid_count(0x23, 0, r);
-	check_eq("CPUID.23H.0:EBX: RDPMC user disable", r[1], want_user_disable ? CPUID_UD : 0);
+	check_eq("CPUID.23H.0:EBX: RDPMC user disable", r[1], want_user_disable ? CPUID_USER_DISABLE : 0);
 	pmu_clear();
 	test_control_bits("second address of EVTSEL2: reserved bits fault",
 			  v6_msr(2, V6_CFG_A), select, true);
@@ -193,4 +192,55 @@ void test_user_disable(void)
 	test_faults();
 	set_pce(false);
 	pmu_clear();
+}
+
+/* Is the bit of each counter dropped, or refused, when it is written? */
+static u32 wrong_writes(bool refused)
+{
+	u64 all = 0x111 * FIXED_USER_DISABLE, fixed = refused ? 0 : 0xbbb;
+	u32 wrong = 0;
+
+	for (u32 i = 0; i < NUM_GP; i++) {
+		wrmsr(evtsel_msr(i), EVENT_INSNS);
+		wrong += wrmsr_faults(evtsel_msr(i), EVENT_BRANCHES | EVTSEL_USER_DISABLE) !=
+			 refused;
+		wrong += rdmsr(evtsel_msr(i)) != (refused ? EVENT_INSNS : EVENT_BRANCHES);
+	}
+	wrmsr(MSR_FIXED_CTRL, 0);
+	wrong += wrmsr_faults(MSR_FIXED_CTRL, 0xbbb | all) != refused;
+	wrong += rdmsr(MSR_FIXED_CTRL) != fixed;
+	return wrong;
+}
+
+/* CPUID tells of the bits all the same */
+void test_no_user_disable(bool refused)
+{
+	u32 r[4], wrong = 0;
+
+	cpuid_count(0x23, 0, r);
+	check_eq("CPUID.23H.0:EBX: RDPMC user disable, wrongly", r[1], CPUID_USER_DISABLE);
+	pmu_clear();
+	check_eq(refused ? "these bits cause #GP, and nothing is written" :
+			   "these bits stay zero", wrong_writes(refused), 0);
+	set_pce(true);
+	fill();
+	FOR_EACH_COUNTER(c) {
+		set_disable(*c, true);
+		wrong += wrong_at(3, -1u);
+	}
+	set_pce(false);
+	check_eq("RDPMC at CPL 3 reads the counters", wrong, 0);
+	pmu_clear();
+}
+
+/* This CPU has the bits, the last one has not */
+void test_lesser_user_disable(void)
+{
+	u32 r[4], unused;
+
+	cpuid_count(0x23, 0, r);
+	check_eq("CPUID.23H.0:EBX: RDPMC user disable", r[1], CPUID_USER_DISABLE);
+	check("a lesser CPU: it starts",
+	      ask_ap(MSR_GLOBAL_CTRL, MSR_FIXED_CTR0, &unused, &unused));
+	check_eq("a lesser CPU: no RDPMC user disable", ap_leaf_23h_ebx(), 0);
 }

@@ -35,4 +35,18 @@ static inline int msr_read(int cpu, uint32_t msr, uint64_t *value)
 	return n != sizeof(*value);
 }
 
+/* 0 or not. */
+static inline int msr_write(int cpu, uint32_t msr, uint64_t value)
+{
+	char path[32];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/cpu/%d/msr", cpu);
+	fd = open(path, O_WRONLY);
+	n = pwrite(fd, &value, sizeof(value), msr);
+	close(fd);
+	return n != sizeof(value);
+}
+
 #endif /* MSR_H */
