@@ -35,6 +35,10 @@ equal "-I: all but the last one end behind the next multiple of the length" "" "
 	$4 == "instructions:u" { if (early) print early; n = int($1 / 2000000); early = n > last ? "" : $0; last = n }' csv)"
 equal "-I: their other numbers" "events events ns  " \
 	"$(awk -F , 'NR > 1 && NR < 7 { printf "%s%s", s, $6; s = " " }' csv)"
+# Lateness does not add up: of the second half, one at least is not late by the sum of all before.
+vpmc stat -I 20 --timeout 410 -x , -o csv -e none -- sleep 1000
+equal "-I: the multiples are those of the beginning" yes "$(awk -F , '$4 == "run-time" && ++n > 10 { late = $1 % 20000000; if (!least || late < least) least = late }
+	END { print n > 18 && least < 5000000 ? "yes" : n " " least }' csv)"
 vpmc stat -I 2 -j -o /out/times/threads.json -e instructions,branches,cs -- known many
 equal "-I -j: the whole comes last, in a line" "1 0" \
 	"$(grep -c '"exit_status":0' /out/times/threads.json) $(tail -n 1 /out/times/threads.json | grep -c interval_ns)"
@@ -193,6 +197,15 @@ vpmc stat -a -I 5 -j -o /out/times/cpus.json -e instructions,branches:u -- known
 vpmc stat -a -I 5 -x , -o csv -e instructions:u -- known many
 equal "-a -I: processors, and their sum" "$(total instructions:u csv)" \
 	"$(awk -F , '$3 != "" && $4 == "instructions:u" { n += $5 } END { printf "%d", n }' csv)"
+rm -f one.go counted csv
+mkfifo one.go
+vpmc stat -a -D 500 -I 10 -x , -o csv -e instructions:u -- sh -c 'known; : >counted; read x <one.go' &
+await test -e counted
+equal "-a -D: it has counted within the delay" 0 "$(grep -c instructions:u csv)"
+await some_intervals csv 1
+echo >one.go
+wait
+equal "-a -D: what was before is left out" yes "$([ "$(total instructions:u csv)" -lt "$KNOWN_ALONE" ] && echo yes)"
 vpmc stat -a -D 100000 -x , -o csv -e instructions:u -- known
 equal "-a -D: it ends before" "0 early" "$(awk -F , '$1 == "" && $3 == "instructions:u" { print $4, $8 }' csv)"
 vpmc stat -a --timeout 50 -j -o json -e instructions:u
