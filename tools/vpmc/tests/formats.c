@@ -3,7 +3,8 @@
  * usage: formats text|json|csv|openmetrics CASE
  *
  * Prints a result that is made up. It has values that need 64 bits, events that were
- * left out or never counted, threads, ratios and remarks. The results "cpus" and
+ * left out or never counted, threads, ratios and remarks. "groups-" before a case adds the
+ * metrics of made-up.json, which is found in the project's directory. The results "cpus" and
  * "cpus-revoked" are about processors. No PMU is needed.
  *
  * Copyright (C) 2026 vpmc developers
@@ -13,6 +14,7 @@
 #include <string.h>
 
 #include "cpus/cpus.h"
+#include "stat/metric-group.h"
 #include "stat/openmetrics.h"
 #include "stat/result.h"
 
@@ -126,8 +128,25 @@ static void select_as_here(struct vpmc_event *event, const char *name)
 	vpmc_free_events(events);
 }
 
+/* What -M does, with events of this processor */
+static void add_metric_group(const char *path)
+{
+	static struct metric_group *group;
+	char *why;
+
+	group = metric_group_read(path, "made-up", &why);
+	if (!group || !metric_group_choose(group, &why))
+		errx(1, "%s: %s", path, why);
+	plan.metric_groups = &group;
+	plan.nr_metric_groups = 1;
+}
+
 static void choose(const char *name)
 {
+	if (!strncmp(name, "groups-", 7)) {
+		add_metric_group("tools/vpmc/tests/made-up.json");
+		name += 7;
+	}
 	if (!strcmp(name, "threads")) {
 		options.per_thread = true;
 		runs[0].unlisted = 5;
@@ -163,6 +182,16 @@ static void choose(const char *name)
 		runs[0].has_usage = false;
 		options.command = NULL;
 		options.pid = 4711;
+	} else if (!strcmp(name, "detailed")) {
+		select_as_here(&first[0], "L1-dcache-loads");
+		first[0].name = "L1-dcache-loads:u";
+		select_as_here(&first[1], "L1-dcache-load-misses");
+		first[1].name = "L1-dcache-load-misses:u";
+		/* its loads are not counted in this mode */
+		select_as_here(&second[0], "L1-dcache-load-misses:k");
+		second[0].name = "L1-dcache-load-misses:k";
+		plan.nr = 2;
+		result.nr = 3;
 	} else if (!strcmp(name, "none")) {
 		groups[0].nr = 0;
 		plan.note = "there is no PMU";
