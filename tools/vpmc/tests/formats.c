@@ -190,7 +190,7 @@ static void choose(const char *name)
 		/* its loads are not counted in this mode */
 		select_as_here(&second[0], "L1-dcache-load-misses:k");
 		second[0].name = "L1-dcache-load-misses:k";
-		plan.nr = 2;
+		options.repeat = plan.nr = 2;
 		result.nr = 3;
 	} else if (!strcmp(name, "none")) {
 		groups[0].nr = 0;
