@@ -5,6 +5,8 @@
 # shellcheck source=tools/vpmc/tests/guest-lib.sh
 . /add/guest-lib.sh
 V='vpmc: '
+mkdir -p /tmp/groups
+cd /tmp/groups || exit
 
 # The events that a result has, and the lines of -M
 events() {
@@ -40,8 +42,8 @@ equal "JSON says so" '"why":"the divisor loads is 0"' "$(grep 'why.*divisor' jso
 equal "no metric without -M" 0 "$(of_group -e cycles; grep -c ': ' csv)"
 
 # A group of one's own
-mkdir -p mine other
-cat >mine/own.json <<-'JSON'
+mkdir -p groups-mine groups-theirs
+cat >groups-mine/own.json <<-'JSON'
 	{
 	  "version": 1, "name": "own", "description": "Known numbers",
 	  "alternatives": [
@@ -59,23 +61,23 @@ cat >mine/own.json <<-'JSON'
 	  ]
 	}
 JSON
-sed 's/I - 2/I - 3/' mine/own.json >other/own.json
-export VPMC_GROUPS=":mine:other:/nowhere"
+sed 's/I - 2/I - 3/' groups-mine/own.json >groups-theirs/own.json
+export VPMC_GROUPS=":groups-mine:groups-theirs:/nowhere"
 of_group -M own
 equal "the first alternative for the processor is taken, of the first directory" \
 	"$((KNOWN_ALONE - 2 * branches)).000000 $((KNOWN_ALONE / 100)).070000 0.000000" \
 	"$(for name in rest "per call" time; do metric "own: $name"; done | xargs)"
-of_group -M other/own.json
+of_group -M groups-theirs/own.json
 equal "a path" "$((KNOWN_ALONE - 3 * branches)).000000" "$(metric "own: rest")"
 equal "the list has those of the directories, and the installed ones" "basic branch cache llc own tlb topdown" \
 	"$(vpmc list --groups -n | xargs)"
 equal "a pattern" "own Known numbers" "$(vpmc list --groups 'O*' | xargs)"
-sed 's/"name": "own"/"name": "bad"/' mine/own.json >mine/worse.json
-sed 's/"own"/"bad"/; s/"cycles"/1/' mine/own.json >mine/bad.json
+sed 's/"name": "own"/"name": "bad"/' groups-mine/own.json >groups-mine/worse.json
+sed 's/"own"/"bad"/; s/"cycles"/1/' groups-mine/own.json >groups-mine/bad.json
 equal "the list says what is wrong with a file" \
 	"worse - has the name bad, and the file another one; rename one of them" "$(vpmc list --groups worse | tr -d '"' | xargs)"
 equal "it names what can be used alone" "basic branch" "$(vpmc list -n --groups 'b[ar]*' | xargs)"
-rm mine/worse.json mine/bad.json
+rm groups-mine/worse.json groups-mine/bad.json
 
 # Several runs, and several groups of events
 of_group -M own -r 3
@@ -98,9 +100,7 @@ equal "-m: metrics of the whole" "$(($(field 4 instructions:u csv) / 100))" "$(m
 equal "-m: of a region, elapsed has no value" ",not-run" \
 	"$(awk -F , '$1 == "region" && $2 == "region" && $3 == "own: time" { print $4 "," $13 }' csv)"
 vpmc stat -m -M own -j -o marked.json -- marked >said
-vpmc stat -m -M own -x , -o marked.csv -- marked >said
-vpmc stat -m -M own -o marked.text -- marked >said
-cp marked.json marked.csv marked.text /out
+cp marked.json /out
 vpmc stat --per-thread -M own -x , -o csv -- known many
 equal "--per-thread: metrics of the whole" "1 $(($(field 4 instructions:u csv) / 100))" \
 	"$(grep -c 'own: per call' csv) $(metric "own: per call" | sed 's/\..*//')"
@@ -109,17 +109,16 @@ target=$!
 of_group -M basic -p $target
 equal "-p: a process that does nothing" ",zero" "$(awk -F , '$3 == "basic: instructions per cycle" { print $4 "," $13 }' csv)"
 kill $target
-mkdir -p ranks
-PMI_RANK=0 vpmc stat --rank -M own -o ranks -- known
-equal "report reads a rank with metrics" 1 "$(vpmc report ranks | grep -c instructions:u)"
-vpmc stat -M own -j -o base.json -- known
-equal "a result with metrics is a base" 0 "$(vpmc stat --compare base.json -e instructions,branches -- known >/dev/null 2>said; echo $?)"
+PMI_RANK=0 vpmc stat --rank -M own -o ranks-of-groups -- known
+equal "report reads a rank with metrics" 1 "$(vpmc report ranks-of-groups | grep -c instructions:u)"
+vpmc stat -M own -j -o base-own.json -- known
+equal "a result with metrics is a base" 0 "$(vpmc stat --compare base-own.json -e instructions,branches -- known >/dev/null 2>said; echo $?)"
 
 # What cannot be
 bad "an unknown group" 125 "${V}-M nix: there is no such group; vpmc list --groups names them, or write a path with a slash" vpmc stat -M nix true
 bad "an empty name" 125 "${V}-M: a name in the list is empty; name a group, as vpmc list --groups does" vpmc stat -M own, true
-bad "a group twice" 125 "${V}-M: the group own is in the list twice; name it once" vpmc stat -M own -M other/own.json true
-for option in -a "--compare base.json" "--vs true"; do
+bad "a group twice" 125 "${V}-M: the group own is in the list twice; name it once" vpmc stat -M own -M groups-theirs/own.json true
+for option in -a "--compare base-own.json" "--vs true"; do
 	# shellcheck disable=SC2086 # words
 	bad "-M $option" 125 "${V}-M: is not for -a, --compare and --vs, which show events alone; name these by -e" vpmc stat -M own $option true
 done
@@ -131,7 +130,7 @@ bad "-d and no events" 125 "${V}-d: counts events; leave out -e none" vpmc stat 
 
 # wrong NAME EDIT WORDS: a file that was changed by sed must be refused with these words
 wrong() {
-	sed "$2" mine/own.json >odd.json
+	sed "$2" groups-mine/own.json >odd.json
 	sed -i 's/"name": "own"/"name": "odd"/' odd.json
 	bad "$1" 125 "${V}./odd.json: $3" vpmc stat -M ./odd.json true
 }
@@ -187,7 +186,7 @@ rm odd.json
 bad "a file that is not there" 125 "${V}./odd.json: No such file or directory; vpmc list --groups names those that there are" vpmc stat -M ./odd.json true
 mkfifo odd.json
 bad "a FIFO" 125 "${V}./odd.json: is no file, but a directory or a device; name a file" vpmc stat -M ./odd.json true
-bad "a directory" 125 "${V}./mine: is no file, but a directory or a device; name a file" vpmc stat -M ./mine true
+bad "a directory" 125 "${V}./groups-mine: is no file, but a directory or a device; name a file" vpmc stat -M ./groups-mine true
 
 # -d
 of_group -d
