@@ -85,7 +85,8 @@ equal "-r: of the means" "$((KNOWN_ALONE - 2 * branches)).000000" "$(metric "own
 vpmc stat -M own -r 3 -j -o json -- known
 equal "-r: JSON has the values of the runs" "$((KNOWN_ALONE - 2 * branches)).000000 4" \
 	"$(grep -o "[0-9]*\.000000" json | sort | uniq -c | awk -v n="$((KNOWN_ALONE - 2 * branches)).000000" '$2 == n { print $2, $1 }')"
-bad "too many events" 125 "${V}-M topdown: 5 events: the first 4 fit into the counters at once, no more; leave some out, or let --split run the command once for each group" \
+# perf has its watchdog, as on machines of users
+bad "too many events" 125 "${V}-M topdown: 5 events: the first 3 fit into the counters at once, no more; leave some out, or let --split run the command once for each group" \
 	vpmc stat -M topdown -- known
 of_group -M topdown,own --split
 equal "--split: the events of a metric are in several runs" "1 $((KNOWN_ALONE - 2 * branches)).000000" \
@@ -96,6 +97,7 @@ equal "the slots of an emulated pipeline" "0.000000 0.000000 0.000000 100.000000
 # Regions, threads, processes
 vpmc stat -m -M own -x , -o csv -- marked >said
 equal "-m: metrics of a region" "101.000000" "$(awk -F , '$1 == "region" && $2 == "region" && $3 == "own: per call" { print $4 }' csv)"
+equal "-m: they are of inclusive values" 142.020000 "$(awk -F , '$1 == "region" && $2 == "outer region" && $3 == "own: per call" { print $4 }' csv)"
 equal "-m: metrics of the whole" "$(($(field 4 instructions:u csv) / 100))" "$(metric "own: per call" | sed 's/\..*//')"
 equal "-m: of a region, elapsed has no value" ",not-run" \
 	"$(awk -F , '$1 == "region" && $2 == "region" && $3 == "own: time" { print $4 "," $13 }' csv)"
@@ -191,7 +193,7 @@ bad "a directory" 125 "${V}./groups-mine: is no file, but a directory or a devic
 # -d
 of_group -d
 equal "-d: as many as fit beside the usual ones" \
-	"instructions:u cycles:u branches:u branch-misses:u L1-dcache-loads:u L1-dcache-load-misses:u" "$(events)"
+	"instructions:u cycles:u branches:u branch-misses:u L1-dcache-loads:u" "$(events)"
 of_group -dd --split
 equal "-dd --split: all that the processor has, and each once" \
 	"instructions:u cycles:u branches:u branch-misses:u L1-dcache-loads:u L1-dcache-load-misses:u dTLB-load-misses:u iTLB-loads:u iTLB-load-misses:u" \
