@@ -15,12 +15,13 @@ function say_option(    what, arguments) {
 	if (shell == "fish") {
 		what = "complete -c vpmc -n " quoted("__fish_seen_subcommand_from " command)
 		printf "%s -l %s%s%s -d %s\n", what, name, letter ? " -s " letter : "",
-		       !value ? "" : value == "FILE" ? " -r -F" : value == "EVENTS" ? " -x -a '(vpmc list --names 2>/dev/null)'" : " -x",
+		       !value ? "" : value == "FILE" ? " -r -F" : value == "EVENTS" ? " -x -a '(vpmc list --names 2>/dev/null)'" : \
+		       value == "GROUP" ? " -x -a '(vpmc list --groups --names 2>/dev/null)'" : " -x",
 		       quoted(text)
 	} else {
 		gsub(/[\[\]:]/, "\\\\&", text)
 		arguments = !value ? "" : value == "FILE" ? ":FILE:_files" : \
-			value == "EVENTS" ? ":EVENTS:_vpmc_events" : value ~ /^[PT]ID$/ ? ":" value ":_pids" : ":" value ":"
+			value == "EVENTS" ? ":EVENTS:_vpmc_events" : value == "GROUP" ? ":GROUP:_vpmc_groups" : value ~ /^[PT]ID$/ ? ":" value ":_pids" : ":" value ":"
 		printf "\t\t%s \\\n", quoted("--" name (value ? "=" : "") "[" text "]" arguments)
 		if (letter)
 			printf "\t\t%s \\\n", quoted("-" letter (value ? "+" : "") "[" text "]" arguments)
@@ -41,6 +42,7 @@ BEGIN {
 	else
 		print "#compdef vpmc\n# Completion of the vpmc command for zsh\n" \
 		      "_vpmc_events() {\n\t_values -s , event ${(f)\"$(vpmc list --names 2>/dev/null | sed 's/:/\\\\:/g')\"}\n}\n" \
+		      "_vpmc_groups() {\n\t_values -s , group ${(f)\"$(vpmc list --groups --names 2>/dev/null)\"}\n}\n" \
 		      "_vpmc_commands() {"
 	if (shell == "zsh")
 		printf "\t_values command"

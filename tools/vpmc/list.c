@@ -18,10 +18,12 @@
 #include "common/options.h"
 #include "common/output.h"
 #include "common/table.h"
+#include "stat/metric-group.h"
 
 struct list {
 	const char *glob;	/* NULL to list all events */
 	bool names;		/* print only the names of events that can be counted */
+	bool groups;		/* list groups of metrics, and no events */
 	struct libscols_table *table;
 	/*
 	 * set for questions to the kernel; NULL if the kernel cannot be asked
@@ -108,6 +110,20 @@ static void open_kernel(struct list *list)
 	list->v = NULL;
 }
 
+static void tell_group(void *arg, const char *name, const char *description, const char *why)
+{
+	struct list *list = arg;
+	const char *text[] = { name, why ? "-" : "", why ?: description };
+
+	if (list->glob && fnmatch(list->glob, name, FNM_CASEFOLD))
+		return;
+	list->found++;
+	if (!list->names)
+		table_line(list->table, text);
+	else if (!why)
+		puts(name);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct list *list = state->input;
@@ -115,6 +131,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'n':
 		list->names = true;
+		return 0;
+	case 'g':
+		list->groups = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (list->glob)
@@ -131,6 +150,7 @@ int list_main(int argc, char **argv)
 {
 	static const struct argp_option option[] = {
 		{ "names", 'n', NULL, 0, "Nothing but the names of what can be counted", 0 },
+		{ "groups", 'g', NULL, 0, "List the groups of metrics that vpmc stat -M takes, and no events; what this processor cannot use has a - and the reason", 0 },
 		{}
 	};
 	static const struct argp argp = {
@@ -143,19 +163,26 @@ int list_main(int argc, char **argv)
 	struct list list = {};
 
 	options_parse("vpmc list", &argp, argc, argv, &list);
-	open_kernel(&list);
+	if (!list.groups)
+		open_kernel(&list);
 	list.table = table_new(false, false);
 	table_column(list.table, "", false);
 	table_column(list.table, "", false);
 	table_column(list.table, "", false);
-	vpmc_list_events(tell, &list);
+	if (list.groups)
+		metric_groups_list(tell_group, &list);
+	else
+		vpmc_list_events(tell, &list);
+	if (!list.found && list.groups)
+		fail(STATUS_OURS, "--groups: there is no group%s%s; install vpmc-tools, or name a directory in VPMC_GROUPS",
+		     list.glob ? " that matches " : "", list.glob ?: "");
 	if (!list.found)
 		fail(STATUS_OURS, "%s: no event's name matches it; vpmc list without a pattern lists all",
 		     list.glob);
 	if (!list.names)
 		table_print(list.table, stdout);
 	output_finish();
-	if (!list.v)
+	if (!list.v && !list.groups)
 		note("kernel: it was not asked what it refuses: %s: %s; vpmc info tells what is possible",
 		     list.error.what, list.error.why);
 	return 0;

@@ -38,6 +38,8 @@ static const struct argp_option stat_option[] = {
 	{ "per-thread", OPTION_PER_THREAD, NULL, 0, "Print a table of the counts of each thread as well", 0 },
 	{ "marked", 'm', NULL, 0, "Print a table of each region that COMMAND marks (VPMC_REGION, compiled with -DVPMC) as well", 0 },
 	{ "metrics", OPTION_METRICS, NULL, 0, "Print ratios such as instructions per cycle as well, and count the events that they need", 0 },
+	{ "group", 'M', "GROUP", 0, "Print the metrics of this group as well, and count the events that they need: a list separated by commas, of names as vpmc list --groups prints them, or of files", 0 },
+	{ "detailed", 'd', NULL, 0, "Count loads and load misses of the caches as well, as far as they fit; -dd those of the TLBs, too; -ddd prefetches, too", 0 },
 	{ "split", OPTION_SPLIT, NULL, 0, "Run COMMAND once for each group of events that fits into the counters", 0 },
 	{ "stopped", OPTION_STOPPED, NULL, 0, "Do not start the counters: the program does that, or vpmc ctl", 0 },
 	{ "delay", 'D', "MS", 0, "Leave out the first MS milliseconds", 0 },
@@ -162,6 +164,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_METRICS:
 		options->metrics = true;
 		return 0;
+	case 'M':
+		options->metric_groups = options_list(options->metric_groups, arg);
+		return 0;
+	case 'd':
+		options->detailed++;
+		return 0;
 	case OPTION_SPLIT:
 		options->split = true;
 		return 0;
@@ -228,6 +236,20 @@ static void check_format(const struct stat_options *options)
 		fail(STATUS_OURS, "--rank: counts a COMMAND; name one, and leave out -p and -t");
 }
 
+/* Checks that -M and -d have a result that shows what they give. */
+static void check_groups(const struct stat_options *options)
+{
+	const char *option = options->metric_groups ? "-M" : "-d";
+
+	if (!options->metric_groups && !options->detailed)
+		return;
+	if (options->all_cpus || options->base || options->other)
+		fail(STATUS_OURS, "%s: is not for -a, --compare and --vs, which show events alone; name these by -e",
+		     option);
+	if (options->metric_groups && options->openmetrics)
+		fail(STATUS_OURS, "-M: OpenMetrics has counts alone; name the events by -e, or use another format");
+}
+
 /* Checks the options of -a, which counts one set of events. */
 static void check_all_cpus(const struct stat_options *options)
 {
@@ -252,8 +274,8 @@ static void check_time(const struct stat_options *options)
 				   options->openmetrics || options->rank.is_set))
 		fail(STATUS_OURS, "-I: shows one run; leave out -r, --warmup, --split, --rank and --format openmetrics, which has --interval");
 	if (options->series_ms && options->separator &&
-	    (options->metrics || options->per_thread || options->marked))
-		fail(STATUS_OURS, "-I and -x: CSV has the intervals alone; leave out -m, --metrics and --per-thread, or use -j");
+	    (options->metrics || options->metric_groups || options->per_thread || options->marked))
+		fail(STATUS_OURS, "-I and -x: CSV has the intervals alone; leave out -m, -M, --metrics and --per-thread, or use -j");
 	if (options->delay_ms && (options->stopped || options->per_thread || options->marked))
 		fail(STATUS_OURS, "-D: leaves out the beginning of sums alone; leave out -m, --stopped and --per-thread");
 }
@@ -319,6 +341,7 @@ int stat_main(int argc, char **argv)
 
 	options_advice(perf_option_advice);
 	options_parse("vpmc stat", &argp, argc, argv, &options);
+	check_groups(&options);
 	measured_check(&options);
 	check_all_cpus(&options);
 	if (options.all_cpus)

@@ -18,6 +18,25 @@ _vpmc_events()
 	compopt -o nospace
 }
 
+# _vpmc_groups LIST: completes the last group of the list, or a file
+_vpmc_groups()
+{
+	local list=$1 before=
+
+	case $list in
+	*,*)
+		before=${list%,*},
+		list=${list##*,}
+		;;
+	esac
+	if [[ $list == */* ]]; then
+		_filedir json
+		return
+	fi
+	COMPREPLY=($(compgen -P "$before" -W "$(vpmc list --groups --names 2>/dev/null)" -- "$list"))
+	compopt -o nospace
+}
+
 _vpmc()
 {
 	local cur prev words cword command='' i
@@ -73,7 +92,7 @@ _vpmc()
 		COMPREPLY=($(compgen -W "-j -q --json --quiet --help" -- "$cur"))
 		;;
 	list)
-		COMPREPLY=($(compgen -W "-n --names --help $(vpmc list --names 2>/dev/null)" -- "$cur"))
+		COMPREPLY=($(compgen -W "-g -n --groups --names --help $(vpmc list --names 2>/dev/null)" -- "$cur"))
 		;;
 	bench)
 		COMPREPLY=($(compgen -W "-n -H -j --samples --histogram --json --help" -- "$cur"))
@@ -117,10 +136,14 @@ _vpmc_command_began()
 # _vpmc_stat FIRST: the options of stat from that word on, then COMMAND
 _vpmc_stat()
 {
-	_vpmc_command_began "$1" "-e -r -x -o -p -t --event --repeat --csv --format --interval --output --pid --tid --warmup --compare --vs --limit" && return
+	_vpmc_command_began "$1" "-e -M -r -x -o -p -t --event --group --repeat --csv --format --interval --output --pid --tid --warmup --compare --vs --limit" && return
 	case $prev in
 	-e | --event)
 		_vpmc_events "$cur" "task-clock context-switches cpu-migrations page-faults minor-faults major-faults user-time system-time max-rss duration_time"
+		return
+		;;
+	-M | --group)
+		_vpmc_groups "$cur"
 		return
 		;;
 	-o | --output | --compare)
@@ -140,7 +163,7 @@ _vpmc_stat()
 		;;
 	esac
 	if [[ $cur == -* ]]; then
-		COMPREPLY=($(compgen -W "-a -e -m -r -j -x -o -p -t -- --all-cpus --revoke --event --repeat --warmup --no-inherit --per-thread --marked --metrics --split --stopped --json --csv --format --interval --rank --output --pid --tid --compare --vs --limit --other-cpu --help --usage --version" -- "$cur"))
+		COMPREPLY=($(compgen -W "-a -d -e -m -r -j -x -M -o -p -t -- --all-cpus --revoke --event --repeat --warmup --no-inherit --per-thread --marked --metrics --group --detailed --split --stopped --json --csv --format --interval --rank --output --pid --tid --compare --vs --limit --other-cpu --help --usage --version" -- "$cur"))
 	else
 		_command_offset "$cword"
 	fi

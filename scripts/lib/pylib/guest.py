@@ -121,6 +121,9 @@ class Guest:
         loaded = os.path.join(os.path.dirname(directory), "lib", "vpmc")
         for name in sorted(os.listdir(loaded)) if os.path.isdir(loaded) else ():
             self.program("lib/vpmc/" + name, os.path.join(loaded, name))
+        groups = os.path.join(os.path.dirname(directory), "share", "vpmc", "groups")
+        for name in sorted(os.listdir(groups)) if os.path.isdir(groups) else ():
+            self.archive.copy("share/vpmc/groups/" + name, os.path.join(groups, name))
         # for LC_ALL=C.UTF-8
         if os.path.isfile(UTF8):
             self.archive.copy(UTF8, UTF8)

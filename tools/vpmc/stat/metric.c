@@ -6,6 +6,7 @@
  */
 #include "common/fail.h"
 #include "common/portable.h"
+#include "stat/detailed.h"
 #include "stat/result.h"
 
 /*
@@ -45,12 +46,26 @@ static struct value value_of(const struct result *result, int kind,
 	return (struct value){};
 }
 
-static bool divide(const struct result *result, unsigned int group,
-		   const struct vpmc_event *event, int by, const char *per,
-		   struct metric *metric)
+/* Returns the mean of the event of this select. */
+static struct value value_of_select(const struct result *result, uint64_t select)
+{
+	unsigned int g, i;
+
+	for (g = 0; g < result->plan->nr; g++) {
+		const struct group *group = &result->plan->groups[g];
+
+		for (i = 0; i < group->nr; i++)
+			if (!left_out(&group->events[i]) && group->events[i].select == select)
+				return result_event(result, g, &group->events[i]);
+	}
+	return (struct value){};
+}
+
+static bool divide_by(const struct result *result, unsigned int group,
+		      const struct vpmc_event *event, struct value below, const char *per,
+		      struct metric *metric)
 {
 	struct value above = result_event(result, group, event);
-	struct value below = value_of(result, by, event->select & SELECT_MODES);
 
 	if (!above.runs || !below.runs || !below.mean)
 		return false;
@@ -60,13 +75,26 @@ static bool divide(const struct result *result, unsigned int group,
 	return true;
 }
 
+static bool divide(const struct result *result, unsigned int group,
+		   const struct vpmc_event *event, int by, const char *per,
+		   struct metric *metric)
+{
+	return divide_by(result, group, event,
+			 value_of(result, by, event->select & SELECT_MODES), per, metric);
+}
+
 bool result_metric(const struct result *result, unsigned int group,
 		   const struct vpmc_event *event, struct metric *metric)
 {
 	int kind = portable_of(event->select);
+	const char *per;
+	uint64_t loads;
 
 	if (left_out(event))
 		return false;
+	if (detailed_loads(event, &loads, &per) &&
+	    divide_by(result, group, event, value_of_select(result, loads), per, metric))
+		return true;
 	if (kind < 0)
 		return divide(result, group, event, INSTRUCTIONS, NULL, metric);
 	return divide(result, group, event, ratio[kind].by, ratio[kind].per,

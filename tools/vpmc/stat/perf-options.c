@@ -16,8 +16,8 @@ static const char places[] =
 static const char separators[] =
 	"text has separators in numbers, JSON and CSV have none; leave it out";
 static const char top_down[] =
-	"use perf stat; --metrics has the ratios that the portable events give";
-static const char metrics_alone[] = "use --metrics -j, and take \"metrics\" of the result";
+	"use -M topdown, where vpmc list --groups has it, or perf stat";
+static const char metrics_alone[] = "use -M GROUP -j, and take \"metrics\" of the result";
 static const char counts_all[] = "counts are exact, and nothing is scaled; leave it out";
 static const char by_perf[] = "use perf stat";
 static const char core_types[] =
@@ -31,7 +31,7 @@ static const struct {
 	{ "--per-socket --per-die --per-cluster --per-cache --per-core --per-node", places },
 	{ "-A --no-aggr --percore-show-thread", "vpmc stat -a prints each processor; leave it out" },
 	{ "-B --big-num --no-big-num", separators },
-	{ "-M --topdown --td-level", top_down },
+	{ "--topdown --td-level", top_down },
 	{ "--metric-only --metric-no-group --metric-no-merge --metric-no-threshold", metrics_alone },
 	{ "-c --scale --no-scale", counts_all },
 	{ "-n --null", "use -e none" },

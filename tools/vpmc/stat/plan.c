@@ -13,6 +13,8 @@
 
 #include "common/fail.h"
 #include "common/options.h"
+#include "stat/detailed.h"
+#include "stat/metric-group.h"
 #include "stat/plan.h"
 #include "stat/software.h"
 
@@ -202,6 +204,58 @@ static void append_wanted(struct group *group, const char *list, bool both_modes
 	}
 }
 
+/* Appends the events of -d, as far as this processor has them and they fit. */
+static void append_detailed(struct group *group, const struct stat_options *options)
+{
+	const char *name;
+	unsigned int i;
+
+	/* One by one, because two names may be the same event, which is an error in a list. */
+	for (i = 0; (name = detailed_event(options->detailed, i)); i++)
+		append_wanted(group, name, options->both_modes, options->split);
+}
+
+/* Appends the events of a group of metrics that are not there yet. */
+static void append_metric_group(struct group *group, const struct metric_group *metrics)
+{
+	unsigned int i;
+
+	for (i = 0; i < metrics->here->nr_events; i++) {
+		const struct vpmc_event *event = &metrics->here->event[i].event;
+
+		if (!left_out(event) && !in_group(group, event))
+			append(group, event);
+	}
+}
+
+/* Reads the groups of metrics that -M names, and appends their events. */
+static void take_metric_groups(struct plan *plan, struct group *group, const char *list)
+{
+	const char *at = list;
+	unsigned int i;
+	size_t length;
+
+	group->metric_groups = list;
+	for (;; at += length + 1) {
+		struct metric_group *metrics;
+
+		length = strcspn(at, ",");
+		if (!length)
+			fail(STATUS_OURS, "-M: a name in the list is empty; name a group, as vpmc list --groups does");
+		metrics = metric_group_find(get_text("%.*s", (int)length, at));
+		for (i = 0; i < plan->nr_metric_groups; i++)
+			if (!strcmp(plan->metric_groups[i]->name, metrics->name))
+				fail(STATUS_OURS, "-M: the group %s is in the list twice; name it once",
+				     metrics->name);
+		plan->metric_groups = get_memory(plan->metric_groups, plan->nr_metric_groups + 1,
+						 sizeof(*plan->metric_groups));
+		plan->metric_groups[plan->nr_metric_groups++] = metrics;
+		append_metric_group(group, metrics);
+		if (!at[length])
+			return;
+	}
+}
+
 static bool is_none(const char *list)
 {
 	return list && !strcmp(list, "none");
@@ -238,6 +292,9 @@ void plan_make(struct plan *plan, const struct stat_options *options)
 	if (is_none(options->events)) {
 		if (options->metrics)
 			fail(STATUS_OURS, "--metrics: there are no ratios of no events; leave out -e none");
+		if (options->metric_groups || options->detailed)
+			fail(STATUS_OURS, "%s: counts events; leave out -e none",
+			     options->metric_groups ? "-M" : "-d");
 		new_group(plan);
 		return;
 	}
@@ -247,9 +304,12 @@ void plan_make(struct plan *plan, const struct stat_options *options)
 		if (list && !is_none(list))
 			append_all(&all, list, options->both_modes);
 	} else if (without_pmu(plan, &info)) {
+		if (options->metric_groups)
+			fail(STATUS_OURS, "-M %s: there is no PMU that can be used; vpmc info tells more",
+			     options->metric_groups);
 		new_group(plan);
 		return;
-	} else if (!options->metrics) {
+	} else if (!options->metrics && !options->metric_groups) {
 		/*
 		 * These events fit into four counters, whatever the processor. What
 		 * this thread may count says nothing about processors.
@@ -260,6 +320,9 @@ void plan_make(struct plan *plan, const struct stat_options *options)
 	if (options->metrics)
 		append_wanted(&all, for_metrics, options->both_modes,
 			      options->split);
+	if (options->metric_groups)
+		take_metric_groups(plan, &all, options->metric_groups);
+	append_detailed(&all, options);
 	if (options->split)
 		split(plan, &all);
 	else
@@ -276,7 +339,8 @@ void plan_refused(const struct group *group, const struct vpmc_error *error)
 		fail_error(error);
 	for (nr = group->nr - 1; nr; nr--)
 		if (!try_set(group->events, nr, &other))
-			fail(STATUS_OURS, "%u events: the first %u fit into the counters at once, no more; leave some out, or let --split run the command once for each group",
-			     group->nr, nr);
+			fail(STATUS_OURS, "%s%s%s%u events: the first %u fit into the counters at once, no more; leave some out, or let --split run the command once for each group",
+			     group->metric_groups ? "-M " : "", group->metric_groups ?: "",
+			     group->metric_groups ? ": " : "", group->nr, nr);
 	fail_error(error);
 }

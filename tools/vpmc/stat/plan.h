@@ -19,9 +19,12 @@
 struct group {
 	struct vpmc_event *events;
 	unsigned int nr;
+	const char *metric_groups;	/* -M, NULL if not given */
 	bool may_move;
 	bool each;
 };
+
+struct metric_group;
 
 /* A name of -e that takes no counter. See software.h. */
 struct software {
@@ -38,6 +41,8 @@ struct plan {
 	unsigned int nr;
 	struct software *software;
 	unsigned int nr_software;
+	struct metric_group **metric_groups;	/* of -M */
+	unsigned int nr_metric_groups;
 	const char *note;	/* why only the run time is counted, or NULL */
 };
 
@@ -48,7 +53,7 @@ static inline bool left_out(const struct vpmc_event *event)
 }
 
 /*
- * Makes the groups from -e, --metrics and --split. Fails if the options are
+ * Makes the groups from -e, --metrics, -M, -d and --split. Fails if the options are
  * wrong.
  */
 void plan_make(struct plan *plan, const struct stat_options *options);

@@ -10,6 +10,7 @@
 
 #include "common/json-write.h"
 #include "common/table.h"
+#include "stat/group-values.h"
 #include "stat/regions.h"
 #include "stat/result.h"
 
@@ -94,6 +95,7 @@ static void print_region(FILE *file, const struct result *result, const struct s
 		value_line(table, result, &region->value[i]);
 	time_line(table, result, region);
 	table_print(table, file);
+	groups_text(file, result, region, colour);
 }
 
 void regions_text(FILE *file, const struct result *result, const struct stat_regions *regions,
@@ -119,10 +121,11 @@ static struct json_object *two(uint64_t inclusive, uint64_t exclusive)
 	return object;
 }
 
-static struct json_object *region_object(const struct stat_region *region)
+static struct json_object *region_object(const struct result *result,
+					 const struct stat_region *region)
 {
 	struct json_object *object = json_object_new_object();
-	struct json_object *values = json_object_new_array();
+	struct json_object *values = json_object_new_array(), *metrics;
 	unsigned int i;
 
 	member_text(object, "name", region->name);
@@ -141,16 +144,22 @@ static struct json_object *region_object(const struct stat_region *region)
 		json_object_array_add(values, value);
 	}
 	member(object, "values", values);
+	if (result->plan->nr_metric_groups) {
+		metrics = json_object_new_array();
+		groups_json(metrics, result, region);
+		member(object, "metrics", metrics);
+	}
 	return object;
 }
 
-void regions_json(struct json_object *object, const struct stat_regions *regions)
+void regions_json(struct json_object *object, const struct result *result,
+		  const struct stat_regions *regions)
 {
 	struct json_object *array = json_object_new_array();
 	unsigned int i;
 
 	for (i = 0; i < regions->nr; i++)
-		json_object_array_add(array, region_object(&regions->region[i]));
+		json_object_array_add(array, region_object(result, &regions->region[i]));
 	member(object, "regions", array);
 	member_number(object, "region_processes", regions->processes);
 	member_number(object, "region_processes_lost", regions->lost);
@@ -195,12 +204,15 @@ static void csv_region(FILE *file, const struct stat_region *region, char separa
 		   separator);
 }
 
-void regions_csv(FILE *file, const struct stat_regions *regions, char separator)
+void regions_csv(FILE *file, const struct result *result, const struct stat_regions *regions,
+		 char separator)
 {
 	unsigned int i;
 
-	for (i = 0; i < regions->nr; i++)
+	for (i = 0; i < regions->nr; i++) {
 		csv_region(file, &regions->region[i], separator);
+		groups_csv(file, result, &regions->region[i], "", separator);
+	}
 	csv_number(file, "", "", "region-processes", regions->processes, "processes", separator);
 	csv_number(file, "", "", "region-processes-lost", regions->lost, "processes", separator);
 }

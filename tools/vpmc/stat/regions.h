@@ -49,7 +49,9 @@ void regions_read(struct stat_regions *regions);
 /* The three formats */
 void regions_text(FILE *file, const struct result *result, const struct stat_regions *regions,
 		  bool colour);
-void regions_json(struct json_object *object, const struct stat_regions *regions);
-void regions_csv(FILE *file, const struct stat_regions *regions, char separator);
+void regions_json(struct json_object *object, const struct result *result,
+		  const struct stat_regions *regions);
+void regions_csv(FILE *file, const struct result *result, const struct stat_regions *regions,
+		 char separator);
 
 #endif /* STAT_REGIONS_H */

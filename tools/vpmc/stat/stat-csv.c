@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "stat/group-values.h"
 #include "stat/result.h"
 
 /* One line. NULL texts and values without a run are printed as empty fields. */
@@ -234,8 +235,9 @@ void print_csv(FILE *file, const struct result *result)
 						remarks_mark(&remarks) });
 	if (result->options->metrics)
 		print_metrics(file, result, separator);
+	groups_csv(file, result, NULL, remarks_mark(&remarks), separator);
 	if (result->options->per_thread)
 		print_threads(file, result, separator);
 	if (result->options->marked)
-		regions_csv(file, &result->regions, separator);
+		regions_csv(file, result, &result->regions, separator);
 }

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "common/json-write.h"
+#include "stat/group-values.h"
 #include "stat/machine.h"
 #include "stat/result.h"
 
@@ -171,9 +172,11 @@ static struct json_object *threads_array(const struct result *result)
 static struct json_object *metrics_array(const struct result *result)
 {
 	struct json_object *array = json_object_new_array();
-	unsigned int nr, i;
-	struct metric *metrics = result_metrics(result, &nr);
+	struct metric *metrics = NULL;
+	unsigned int nr = 0, i;
 
+	if (result->options->metrics)
+		metrics = result_metrics(result, &nr);
 	for (i = 0; i < nr; i++) {
 		struct json_object *object = json_object_new_object();
 
@@ -181,6 +184,7 @@ static struct json_object *metrics_array(const struct result *result)
 		add(object, "value", real(metrics[i].value));
 		json_object_array_add(array, object);
 	}
+	groups_json(array, result, NULL);
 	return array;
 }
 
@@ -319,10 +323,10 @@ struct json_object *result_object(const struct result *result)
 		add(object, "input_was_read", json_object_new_boolean(true));
 	if (result->plan->note)
 		add(object, "note", string(result->plan->note));
-	if (result->options->metrics)
+	if (result->options->metrics || result->plan->nr_metric_groups)
 		add(object, "metrics", metrics_array(result));
 	if (result->options->marked)
-		regions_json(object, &result->regions);
+		regions_json(object, result, &result->regions);
 	if (result->options->per_thread) {
 		add(object, "per_thread", threads_array(result));
 		add(object, "unlisted", number(result->nr ? result->run[0].unlisted : 0));

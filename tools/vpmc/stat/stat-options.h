@@ -19,6 +19,8 @@ struct stat_options {
 	bool inherit;
 	bool per_thread;
 	bool metrics;
+	char *metric_groups;	/* -M, NULL if not given */
+	unsigned int detailed;	/* how often -d was given */
 	bool marked;		/* -m */
 	bool split;
 	bool stopped;

@@ -11,6 +11,7 @@
 
 #include "common/fail.h"
 #include "common/table.h"
+#include "stat/group-values.h"
 #include "stat/result.h"
 
 enum { COLUMN_VALUE, COLUMN_DEVIATION, COLUMN_NAME, COLUMN_METRIC, NR_COLUMNS };
@@ -294,6 +295,7 @@ void print_text(FILE *file, const struct result *result, bool colour)
 	print_order(file, result, colour);
 	if (result->options->metrics)
 		print_metrics(file, result, colour);
+	groups_text(file, result, NULL, colour);
 	if (result->options->per_thread)
 		print_threads(file, result, colour);
 	if (result->options->marked)

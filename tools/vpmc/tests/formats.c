@@ -3,7 +3,8 @@
  * usage: formats text|json|csv|openmetrics CASE
  *
  * Prints a result that is made up. It has values that need 64 bits, events that were
- * left out or never counted, threads, ratios and remarks. The results "cpus" and
+ * left out or never counted, threads, ratios and remarks. "groups-" before a case adds the
+ * metrics of made-up.json, which is found in the project's directory. The results "cpus" and
  * "cpus-revoked" are about processors, "series" and "series-cpus" are of intervals. No PMU
  * is needed.
  *
@@ -16,6 +17,7 @@
 
 #include "common/output.h"
 #include "cpus/cpus.h"
+#include "stat/metric-group.h"
 #include "stat/openmetrics.h"
 #include "stat/result.h"
 #include "stat/series.h"
@@ -132,8 +134,25 @@ static void select_as_here(struct vpmc_event *event, const char *name)
 	vpmc_free_events(events);
 }
 
+/* What -M does, with events of this processor */
+static void add_metric_group(const char *path)
+{
+	static struct metric_group *group;
+	char *why;
+
+	group = metric_group_read(path, "made-up", &why);
+	if (!group || !metric_group_choose(group, &why))
+		errx(1, "%s: %s", path, why);
+	plan.metric_groups = &group;
+	plan.nr_metric_groups = 1;
+}
+
 static void choose(const char *name)
 {
+	if (!strncmp(name, "groups-", 7)) {
+		add_metric_group("tools/vpmc/tests/made-up.json");
+		name += 7;
+	}
 	if (!strcmp(name, "threads")) {
 		options.per_thread = true;
 		runs[0].unlisted = 5;
@@ -170,6 +189,16 @@ static void choose(const char *name)
 		options.command = NULL;
 		options.target = targets;
 		options.nr_targets = 1;
+	} else if (!strcmp(name, "detailed")) {
+		select_as_here(&first[0], "L1-dcache-loads");
+		first[0].name = "L1-dcache-loads:u";
+		select_as_here(&first[1], "L1-dcache-load-misses");
+		first[1].name = "L1-dcache-load-misses:u";
+		/* its loads are not counted in this mode */
+		select_as_here(&second[0], "L1-dcache-load-misses:k");
+		second[0].name = "L1-dcache-load-misses:k";
+		options.repeat = plan.nr = 2;
+		result.nr = 3;
 	} else if (!strcmp(name, "none")) {
 		groups[0].nr = 0;
 		plan.note = "there is no PMU";

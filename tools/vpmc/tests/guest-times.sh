@@ -38,7 +38,7 @@ equal "-I: their other numbers" "events events ns  " \
 # Lateness does not add up: of the second half, one at least is not late by the sum of all before.
 vpmc stat -I 20 --timeout 410 -x , -o csv -e none -- sleep 1000
 equal "-I: the multiples are those of the beginning" yes "$(awk -F , '$4 == "run-time" && ++n > 10 { late = $1 % 20000000; if (!least || late < least) least = late }
-	END { print n > 18 && least < 5000000 ? "yes" : n " " least }' csv)"
+	END { print (n > 18 && least < 5000000 ? "yes" : n " " least) }' csv)"
 vpmc stat -I 2 -j -o /out/times/threads.json -e instructions,branches,cs -- known many
 equal "-I -j: the whole comes last, in a line" "1 0" \
 	"$(grep -c '"exit_status":0' /out/times/threads.json) $(tail -n 1 /out/times/threads.json | grep -c interval_ns)"
@@ -75,7 +75,7 @@ equal "-I: a set that is cleared: what was counted since" "" "$(awk -F , 'NR > 1
 mkdir -p full
 mount -t tmpfs -o size=4k full full
 rm -f ended
-vpmc stat -I 1 -j -o full/json -e instructions -- sh -c 'for i in 1 2 3 4 5 6; do known many; done; touch ended' 2>said
+vpmc stat -I 1 -j -o full/json -e instructions -- sh -c 'until grep -q "no more intervals" said; do known; done; touch ended' 2>said
 equal "-I: a full disk: the status, COMMAND has ended, and the file stays" "125 ended 1" \
 	"$? $(ls ended) $(head -n 1 full/json | grep -c time_ns)"
 equal "-I: a full disk: it is told once, and at the end" \
@@ -223,8 +223,9 @@ for option in '-r 2' '--warmup 1' --split '--format openmetrics -o x' '--rank -o
 	bad "-I and $option" 125 "vpmc: -I: shows one run; leave out -r, --warmup, --split, --rank and --format openmetrics, which has --interval" \
 		env PMI_RANK=0 vpmc stat -I 10 $option true
 done
-for option in -m --metrics --per-thread; do
-	bad "-I -x and $option" 125 "vpmc: -I and -x: CSV has the intervals alone; leave out -m, --metrics and --per-thread, or use -j" \
+for option in -m '-M basic' --metrics --per-thread; do
+	# shellcheck disable=SC2086 # words
+	bad "-I -x and $option" 125 "vpmc: -I and -x: CSV has the intervals alone; leave out -m, -M, --metrics and --per-thread, or use -j" \
 		vpmc stat -I 10 -x , $option true
 done
 bad "-I and --vs" 125 "vpmc: -I: shows one run, and --vs compares runs; leave out -I" vpmc stat -I 10 --vs true true
