@@ -21,13 +21,14 @@ def number(option, value, least, most):
 
 class Options:
     FLAGS = ("--tty", "--add-kernel", "--parallel", "--plain", "--kvm")
+    TEXTS = ("--expect", "--permit", "--without")
     LIMITS = {"--cpus": (1, 8), "--mem": (64, 65536), "--timeout": (0, 1e9), "--stall": (0, 1e9),
               "--wake": (0, 1000)}
 
     def __init__(self, args, usage):
         self.value = {"--cpus": 2, "--mem": 512, "--timeout": None, "--stall": None, "--kernel": None,
                       "--log": None, "--cpu": None, "--append": "", "--out": None, "--wake": 0}
-        self.add, self.qemu, self.expect, self.without = [], [], [], []
+        self.add, self.qemu, self.expect, self.permit, self.without = [], [], [], [], []
         self.tty = self.add_kernel = self.parallel = self.plain = self.kvm = False
         args = list(args)
         seen = set()
@@ -41,7 +42,7 @@ class Options:
             if name in self.FLAGS and not equals:
                 setattr(self, name[2:].replace("-", "_"), True)
                 continue
-            if name not in self.value and name not in ("--add", "--qemu", "--expect", "--without"):
+            if name not in self.value and name not in ("--add", "--qemu", *self.TEXTS):
                 raise Refused(f"unknown option {name} (--help lists them)")
             if not equals:
                 if not args:
@@ -69,10 +70,10 @@ class Options:
             self.add.append(value)
         elif name == "--qemu":
             self.qemu.append(value)
-        elif name in ("--expect", "--without"):
+        elif name in self.TEXTS:
             if not value:
                 raise Refused(f"{name} wants a value (--help)")
-            (self.expect if name == "--expect" else self.without).append(value)
+            getattr(self, name[2:]).append(value)
         elif name in seen:
             raise Refused(f"{name} is given twice")
         else:

@@ -8,6 +8,13 @@
 of() {
 	awk -F , -v kind="${3:-region}" -v name="$1" -v event="$2" '$1 == kind && $2 == name && $3 == event { print $4 }' csv
 }
+# sum NAME EVENT WANTED: prints WANTED if the region has counted that. A sample during which
+# its thread lost the processor is dirty. In it a read may be repeated, which counts, too.
+sum() {
+	_got=$(of "$1" "$2")
+	[ "$_got" -lt "$3" ] || [ "$_got" -gt $(($3 + 200 * $(of "$1" dirty))) ] || _got=$3
+	echo "$_got"
+}
 # run WORD...: counts marked
 run() {
 	vpmc stat -m -x , -o csv -e instructions,branches -- "$@" >said 2>&1
@@ -16,8 +23,8 @@ run() {
 run marked threads
 equal "three threads: status, what is said" "0 0" "$? $(wc -l <said)"
 equal "a region of three threads" "3 300 30300 15000" \
-	"$(of region threads) $(of region calls) $(of region instructions:u) $(of region branches:u)"
-equal "an empty region" "300 0 0" "$(of "empty region" calls) $(of "empty region" instructions:u) $(of "empty region" branches:u)"
+	"$(of region threads) $(of region calls) $(sum region instructions:u 30300) $(sum region branches:u 15000)"
+equal "an empty region" "300 0 0" "$(of "empty region" calls) $(sum "empty region" instructions:u 0) $(sum "empty region" branches:u 0)"
 equal "the inner regions are not in the exclusive value" 12000 \
 	"$(($(of "outer region" branches:u) - $(of "outer region" branches:u exclusive)))"
 equal "the whole is counted, too" 1 "$(($(awk -F , '$1 == "" && $3 == "instructions:u" { print $4 }' csv) > 1000000))"
@@ -28,12 +35,14 @@ vpmc stat -m -x ';' -o csv -e '{cpu/event=0xc4,umask=0/,instructions}:u,cs' -- m
 equal "events as perf writes them, and a name without a counter" "0 15000 30300 0" "$? $(awk -F ';' '
 	$1 == "region" && $2 == "region" && $3 ~ /^"?cpu/ { branches = $4 }
 	$1 == "region" && $2 == "region" && $3 ~ /^instr/ { instructions = $4 }
+	$1 == "region" && $2 == "region" && $3 == "dirty" { more = 200 * $4 }
 	$1 == "region" && $3 == "cs" { other++ }
-	END { print branches, instructions, other + 0 }' csv)"
+	function near(got, wanted) { return got >= wanted && got <= wanted + more ? wanted : got }
+	END { print near(branches, 15000), near(instructions, 30300), other + 0 }' csv)"
 
 run marked forks
 equal "the program, a child and a grandchild" "3 0" "$(field 4 region-processes csv) $(field 4 region-processes-lost csv)"
-equal "each has the region" "2 202" "$(of region calls) $(of region instructions:u)"
+equal "each has the region" "2 202" "$(of region calls) $(sum region instructions:u 202)"
 run marked exec
 equal "a program that executes itself: its first part is lost" "1 1" \
 	"$(field 4 region-processes csv) $(field 4 region-processes-lost csv)"
@@ -54,9 +63,9 @@ equal "a program with a report of its own: both have it" "100 1 2" \
 vpmc stat -m -x , -o csv -e none -- marked >said 2>&1
 equal "-e none: calls and the run time" "100 0" "$(of region calls) $(wc -l <said)"
 vpmc stat -m -x , -o csv -e instructions --no-inherit -- marked threads >said 2>&1
-equal "--no-inherit: threads program sets of their own" "3 30300" "$(of region threads) $(of region instructions:u)"
+equal "--no-inherit: threads program sets of their own" "3 30300" "$(of region threads) $(sum region instructions:u 30300)"
 vpmc stat -m -x , -o csv -e 'instructions,cache-misses?' -- marked >said 2>&1
-equal "an event that is left out" 10100 "$(of region instructions:u)"
+equal "an event that is left out" 10100 "$(sum region instructions:u 10100)"
 run sh -c 'marked; kill -9 $$'
 equal "the status is COMMAND's" "137 100" "$? $(of region calls)"
 vpmc stat -o text -e instructions -- marked >said 2>&1
