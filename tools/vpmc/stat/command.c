@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "common/fail.h"
+#include "common/threads.h"
 #include "stat/child.h"
 #include "stat/members.h"
 #include "stat/openmetrics.h"

@@ -4,10 +4,8 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
-#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -16,6 +14,7 @@
 
 #include "common/clock.h"
 #include "common/fail.h"
+#include "common/threads.h"
 #include "stat/child.h"
 #include "stat/openmetrics.h"
 #include "stat/run.h"
@@ -177,54 +176,23 @@ static void program(struct target *target, pid_t tid, bool wanted)
 	member->number = before.set_number + 1;
 }
 
-static bool is_known(const struct target *target, pid_t tid)
-{
-	unsigned int i;
-
-	for (i = 0; i < target->nr; i++)
-		if (target->member[i].tid == tid)
-			return true;
-	return false;
-}
-
-/* Programs all new threads, and returns how many there were. */
-static unsigned int program_new(struct target *target)
-{
-	unsigned int found = 0;
-	struct dirent *entry;
-	char name[32];
-	pid_t tid;
-	DIR *dir;
-
-	snprintf(name, sizeof(name), "/proc/%d/task", target->options->pid);
-	dir = opendir(name);
-	while (dir && (entry = readdir(dir))) {
-		tid = atoi(entry->d_name);
-		if (tid <= 0 || is_known(target, tid))
-			continue;
-		program(target, tid, false);
-		found++;
-	}
-	if (dir)
-		closedir(dir);
-	return found;
-}
-
 static void program_all(struct target *target)
 {
 	const struct stat_options *options = target->options;
+	struct threads threads = { .pid = options->pid };
+	pid_t tid;
 
 	if (options->tid) {
 		program(target, options->tid, true);
 	} else {
+		while ((tid = threads_next(&threads)))
+			program(target, tid, false);
 		/*
 		 * If the process does not exist, opening its first thread
 		 * reports the error.
 		 */
-		if (!program_new(target))
+		if (!threads.nr)
 			program(target, options->pid, true);
-		while (program_new(target))
-			;
 	}
 	if (!target->programmed)
 		fail(STATUS_OURS, "%d: it has ended meanwhile; name one that lives",
