@@ -157,7 +157,9 @@ static void program(struct target *target, pid_t tid, bool wanted)
 	if (has_set(target, member))
 		return;
 	result = vpmc_open_thread(&v, tid, 0, &error);
-	if (vanished(result) && !wanted)
+	/* A process that uses io_uring has threads of the kernel, too. */
+	if ((vanished(result) || (result == -EOPNOTSUPP && tid != target->options->pid)) &&
+	    !wanted)
 		return;
 	if (result)
 		fail_error(&error);
