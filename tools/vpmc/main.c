@@ -89,7 +89,7 @@ int main(int argc, char **argv)
 		       "  stat    count a program, a process or a thread\n"
 		       "  info    what can be counted here, or why nothing can\n"
 		       "  list    the events of this processor\n"
-		       "  ctl     start, stop, clear or read the counters of a thread\n"
+		       "  ctl     start, stop, clear or read the counters of a process or a thread\n"
 		       "  bench   what reading counters costs on this machine\n"
 		       "  graph   who calls whom in a program, and what each function takes\n"
 		       "  record  sample a program: in which functions and lines its events happen\n"

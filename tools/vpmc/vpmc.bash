@@ -101,10 +101,10 @@ _vpmc()
 		COMPREPLY=($(compgen -W "-e -d -n --event --delay --rounds --revoke --help" -- "$cur"))
 		;;
 	ctl)
-		if [[ $prev == -t || $prev == --tid ]]; then
+		if [[ $prev == -[pt] || $prev == --[pt]id ]]; then
 			_pids
 		else
-			COMPREPLY=($(compgen -W "start stop clear read -t -j --tid --json --help" -- "$cur"))
+			COMPREPLY=($(compgen -W "start stop clear read -p -t -j --pid --tid --json --help" -- "$cur"))
 		fi
 		;;
 	esac

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "common/fail.h"
+#include "common/threads.h"
 #include "stat/child.h"
 #include "stat/members.h"
 #include "stat/moments.h"

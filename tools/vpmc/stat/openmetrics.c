@@ -271,13 +271,13 @@ static void print_ways(FILE *file, const struct result *result)
 /* A fact that is not known here stays as it was in the file, if it was there. */
 static void print_fact(FILE *file, const struct result *result, size_t i)
 {
-	struct value counted = result_fact(result, facts[i].fact);
-	uint64_t value = fact_before[i] + counted.mean;
+	struct value fact = result_fact(result, facts[i].fact);
+	uint64_t value = fact_before[i] + fact.mean;
 
-	if (!fact_is_known(facts[i].fact, &counted) && !fact_was_there[i])
+	if (!fact_is_known(facts[i].fact, &fact) && !fact_was_there[i])
 		return;
 	if (facts[i].is_gauge)
-		value = counted.mean > fact_before[i] ? counted.mean : fact_before[i];
+		value = fact.mean > fact_before[i] ? fact.mean : fact_before[i];
 	print_head(file, facts[i].name, facts[i].is_gauge ? "gauge" : "counter",
 		   facts[i].unit, facts[i].help);
 	fprintf(file, "%s%s ", facts[i].name, facts[i].is_gauge ? "" : "_total");

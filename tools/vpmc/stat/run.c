@@ -4,7 +4,6 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,24 +18,6 @@ unsigned int control_flags(const struct stat_options *options)
 	       (options->nr_targets ? VPMC_CONTROL_UNLINK_ON_CLOSE : 0) |
 	       (options->inherit ? VPMC_CONTROL_INHERIT_THREADS |
 				   VPMC_CONTROL_INHERIT_PROCESSES : 0);
-}
-
-void thread_name(pid_t tid, char name[16])
-{
-	char file[32];
-	ssize_t n = -1;
-	int fd;
-
-	snprintf(file, sizeof(file), "/proc/%d/comm", tid);
-	fd = open(file, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, name, 16);
-		close(fd);
-	}
-	if (n <= 0)
-		strcpy(name, "?");
-	else
-		name[n - 1] = 0;
 }
 
 struct thread *run_new_thread(struct run *run, pid_t tid, const char *name)

@@ -94,9 +94,6 @@ void tap_step(struct tap *tap, struct run *step);
 
 struct thread *run_new_thread(struct run *run, pid_t tid, const char *name);
 
-/* Reads the name of a thread. The name is "?" if the thread has ended. */
-void thread_name(pid_t tid, char name[16]);
-
 /*
  * Returns the flags of CONTROL for the options, except those that start the
  * set.

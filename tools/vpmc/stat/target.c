@@ -4,11 +4,9 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
-#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -16,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/fail.h"
+#include "common/threads.h"
 #include "stat/child.h"
 #include "stat/moments.h"
 #include "stat/openmetrics.h"
@@ -143,8 +142,10 @@ static int program_set(struct target *target, struct vpmc *v,
 	return result;
 }
 
-/* Programs one thread. It is an error if a @wanted thread has ended. */
-static void program(struct target *target, pid_t tid, bool wanted)
+/*
+ * Programs one thread. One of a @process may have ended; without, that is an error.
+ */
+static void program(struct target *target, pid_t tid, pid_t process)
 {
 	struct vpmc_read before = {};
 	struct vpmc_error error;
@@ -160,7 +161,8 @@ static void program(struct target *target, pid_t tid, bool wanted)
 	if (has_set(target, member))
 		return;
 	result = vpmc_open_thread(&v, tid, 0, &error);
-	if (vanished(result) && !wanted)
+	/* A process that uses io_uring has threads of the kernel, too. */
+	if (process && (vanished(result) || (result == -EOPNOTSUPP && tid != process)))
 		return;
 	if (result)
 		fail_error(&error);
@@ -171,50 +173,12 @@ static void program(struct target *target, pid_t tid, bool wanted)
 		if (result != -EEXIST)
 			vpmc_unlink(v);
 		vpmc_close(v);
-		if (vanished(result) && !wanted)
+		if (process && vanished(result))
 			return;
 		plan_refused(target->group, &error);
 	}
 	tap_open(&member->tap, v, target->group);
 	member->tap.number = before.set_number + 1;
-}
-
-static bool is_known(const struct target *target, pid_t tid)
-{
-	unsigned int i;
-
-	for (i = 0; i < target->nr; i++)
-		if (target->member[i].tid == tid)
-			return true;
-	return false;
-}
-
-static DIR *task_directory(pid_t pid)
-{
-	char name[32];
-
-	snprintf(name, sizeof(name), "/proc/%d/task", pid);
-	return opendir(name);
-}
-
-/* Programs all new threads of a process, and returns how many there were. */
-static unsigned int program_new(struct target *target, pid_t pid)
-{
-	unsigned int found = 0;
-	DIR *dir = task_directory(pid);
-	struct dirent *entry;
-	pid_t tid;
-
-	while (dir && (entry = readdir(dir))) {
-		tid = atoi(entry->d_name);
-		if (tid <= 0 || is_known(target, tid))
-			continue;
-		program(target, tid, false);
-		found++;
-	}
-	if (dir)
-		closedir(dir);
-	return found;
 }
 
 /*
@@ -224,23 +188,32 @@ static unsigned int program_new(struct target *target, pid_t pid)
 static void check_all(struct target *target)
 {
 	const struct stat_options *options = target->options;
-	struct dirent *entry;
 	unsigned int i;
 
 	for (i = 0; !options->threads && i < options->nr_targets; i++) {
-		DIR *dir = task_directory(options->target[i]);
+		struct threads threads = { .pid = options->target[i] };
+		struct member member = {};
 
-		while (dir && (entry = readdir(dir))) {
-			struct member member = { .tid = atoi(entry->d_name) };
-
-			if (member.tid <= 0)
-				continue;
+		while ((member.tid = threads_next(&threads))) {
 			thread_name(member.tid, member.name);
 			has_set(target, &member);
 		}
-		if (dir)
-			closedir(dir);
 	}
+}
+
+static void program_process(struct target *target, pid_t pid)
+{
+	struct threads threads = { .pid = pid };
+	pid_t tid;
+
+	while ((tid = threads_next(&threads)))
+		program(target, tid, pid);
+	/*
+	 * If the process does not exist, opening its first thread
+	 * reports the error.
+	 */
+	if (!threads.nr)
+		program(target, pid, 0);
 }
 
 static void program_all(struct target *target)
@@ -249,22 +222,11 @@ static void program_all(struct target *target)
 	unsigned int i;
 
 	check_all(target);
-	for (i = 0; i < options->nr_targets; i++) {
-		pid_t number = options->target[i];
-
-		if (options->threads) {
-			program(target, number, true);
-			continue;
-		}
-		/*
-		 * If the process does not exist, opening its first thread
-		 * reports the error.
-		 */
-		if (!program_new(target, number) && !is_known(target, number))
-			program(target, number, true);
-		while (program_new(target, number))
-			;
-	}
+	for (i = 0; i < options->nr_targets; i++)
+		if (options->threads)
+			program(target, options->target[i], 0);
+		else
+			program_process(target, options->target[i]);
 	if (!target->programmed)
 		fail(STATUS_OURS, "%d: it has ended meanwhile; name one that lives",
 		     options->target[0]);

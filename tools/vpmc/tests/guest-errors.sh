@@ -70,7 +70,10 @@ bad "help of an unknown command" 125 "${V}none: no such command; there are stat,
 	vpmc help none
 bad "info with an argument" 125 "${V}x: vpmc info takes no arguments; leave it out" vpmc info x
 bad "list without a match" 125 "${V}zzz*: no event's name matches it; vpmc list without a pattern lists all" vpmc list 'zzz*'
-bad "ctl without a thread" 125 "${V}-t: there is none; name the thread" vpmc ctl start
+bad "ctl without a process" 125 "${V}-p: there is none; name a process, or a thread by -t" vpmc ctl start
+bad "ctl -p and -t" 125 "${V}-p and -t: one of them is possible at a time; leave out the other one" vpmc ctl start -p 1 -t 1
+bad "ctl -p 0" 125 "${V}-p 0: not a number from 1 to 2147483647; give one" vpmc ctl start -p 0
+bad "ctl start -j" 125 "${V}-j: vpmc ctl start prints nothing; leave it out" vpmc ctl start -j -p 1
 bad "ctl without a word" 125 "${V}ctl: nothing to do is named; use start, stop, clear or read" vpmc ctl -t 1
 bad "ctl with a wrong word" 125 "${V}jump: vpmc ctl cannot do that; use start, stop, clear or read" vpmc ctl jump -t 1
 bad "ctl of a thread without counters" 125 "${V}thread 1: has no counters; program some, as by vpmc stat --stopped" vpmc ctl start -t 1

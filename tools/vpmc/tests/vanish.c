@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: vanish control|read-control FIRST LAST COMMAND...
+ * usage: vanish CALL FIRST LAST COMMAND...
  *
- * Runs COMMAND. Its CONTROLs or READ_CONTROLs from number FIRST to LAST fail as if
- * the thread had ended.
+ * Runs COMMAND. Its calls CALL from number FIRST to LAST fail. CALL is one of:
+ *
+ *   control, read-control, start	CONTROL, READ_CONTROL and START, as if the thread had ended
+ *   revoked			START, as if the set was revoked
+ *   created			START, which does not fail: the shell executes $CREATE before
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -52,8 +55,30 @@ static int intercept(unsigned int request)
 	return fd;
 }
 
-/* Answers one call. */
-static void answer(int fd, int fails)
+static const struct call {
+	const char *name;
+	unsigned int request;
+	int error;
+} calls[] = {
+	{ "control", VPMC_IOC_CONTROL, -ESRCH },
+	{ "read-control", VPMC_IOC_READ_CONTROL, -ESRCH },
+	{ "start", VPMC_IOC_START, -ESRCH },
+	{ "revoked", VPMC_IOC_START, -ENODATA },
+	{ "created", VPMC_IOC_START, 0 },
+};
+
+static const struct call *find_call(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (!strcmp(name, calls[i].name))
+			return &calls[i];
+	errx(1, "%s: no such call", name);
+}
+
+/* Answers one call. @error: 0 lets it be executed. */
+static void answer(int fd, int error)
 {
 	struct seccomp_notif call = {};
 	struct seccomp_notif_resp response = {};
@@ -61,9 +86,8 @@ static void answer(int fd, int fails)
 	if (ioctl(fd, SECCOMP_IOCTL_NOTIF_RECV, &call))
 		err(1, "SECCOMP_IOCTL_NOTIF_RECV");
 	response.id = call.id;
-	if (fails)
-		response.error = -ESRCH;
-	else
+	response.error = error;
+	if (!error)
 		response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
 	if (ioctl(fd, SECCOMP_IOCTL_NOTIF_SEND, &response))
 		err(1, "SECCOMP_IOCTL_NOTIF_SEND");
@@ -72,15 +96,16 @@ static void answer(int fd, int fails)
 int main(int argc, char **argv)
 {
 	struct pollfd fds[2] = { { .events = POLLIN }, { .events = POLLIN } };
-	int first, last, nr = 0, status;
+	int first, last, nr = 0, status, is_one;
+	const struct call *call;
 	pid_t child;
 
 	if (argc < 5)
-		errx(1, "usage: vanish control|read-control FIRST LAST COMMAND...");
+		errx(1, "usage: vanish CALL FIRST LAST COMMAND...");
 	first = atoi(argv[2]);
 	last = atoi(argv[3]);
-	fds[0].fd = intercept(strcmp(argv[1], "control") ?
-			      VPMC_IOC_READ_CONTROL : VPMC_IOC_CONTROL);
+	call = find_call(argv[1]);
+	fds[0].fd = intercept(call->request);
 	child = fork();
 	if (!child) {
 		close(fds[0].fd);
@@ -92,7 +117,10 @@ int main(int argc, char **argv)
 		err(1, "fork");
 	while (poll(fds, 2, -1) > 0 && !fds[1].revents) {
 		nr++;
-		answer(fds[0].fd, nr >= first && nr <= last);
+		is_one = nr >= first && nr <= last;
+		if (is_one && !call->error && system(getenv("CREATE")))
+			errx(1, "CREATE failed");
+		answer(fds[0].fd, is_one ? call->error : 0);
 	}
 	if (waitpid(child, &status, 0) != child)
 		err(1, "waitpid");

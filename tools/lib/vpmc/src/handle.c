@@ -178,12 +178,15 @@ static int make_handle(struct vpmc **out, int fd, bool local, bool own)
 	return 0;
 }
 
-/* Returns 0 if the descriptor has counters, or a negative error number. */
+/*
+ * Returns 0 if the descriptor has counters, or a negative error number. Counters of the
+ * kernel that it may not read are counters, too.
+ */
 static int has_counters(int fd)
 {
 	struct vpmc_read sums = { .size = sizeof(sums) };
 
-	return ioctl(fd, VPMC_IOC_READ, &sums) < 0 ? -errno : 0;
+	return ioctl(fd, VPMC_IOC_READ, &sums) < 0 && errno != EACCES ? -errno : 0;
 }
 
 static int open_error(struct vpmc_error *error, int err, const char *what,
