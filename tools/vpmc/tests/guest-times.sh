@@ -116,6 +116,7 @@ equal "-D: text says so" "Nothing was counted: it ended before the delay of -D w
 	"$(vpmc stat -D 100000 -e instructions -- known 2>&1 | grep Nothing)"
 vpmc stat -D 100000 --format openmetrics -o early.prom -e instructions -- known
 equal "-D --format openmetrics: it ends before" 1 "$(grep -c '^vpmc_events_total.* 0$' early.prom)"
+rm early.prom
 vpmc stat -D 100000 -I 1 -x , -o csv -e instructions -- known
 equal "-D -I: it ends before" 1 "$(wc -l <csv)"
 
