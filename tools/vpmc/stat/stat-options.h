@@ -30,7 +30,8 @@ struct stat_options {
 	char separator;		/* -x, 0 if not given */
 	const char *output;	/* -o */
 	pid_t pid, tid;		/* 0 if not given */
-	bool all_cpus;		/* -a */
+	bool all_cpus;		/* -a, also with -C */
+	char *cpus;		/* -C, NULL if not given */
 	bool software;		/* -e may have names that take no counter */
 	bool both_modes;	/* events without modes count user and kernel */
 	bool revoke;
