@@ -29,6 +29,7 @@ struct cpus_options {
 
 static const struct argp_option cpus_option[] = {
 	{ "event", 'e', "EVENTS", 0, "What to count: a list separated by commas (the usual: instructions, cycles, branches, branch-misses)", 0 },
+	{ "cpu", 'C', "LIST", 0, "Only these processors, such as 0-3,6 (all)", 0 },
 	{ "delay", 'd', "SECONDS", 0, "Time from one table to the next one (1)", 0 },
 	{ "rounds", 'n', "N", 0, "Print N tables and end (until Ctrl-C)", 0 },
 	{ "revoke", OPTION_REVOKE, NULL, 0, "Take the PMU from threads that count", 0 },
@@ -42,6 +43,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'e':
 		options->stat.events = options_list(options->stat.events, arg);
+		return 0;
+	case 'C':
+		options->stat.cpus = options_list(options->stat.cpus, arg);
 		return 0;
 	case 'd':
 		options->delay_ms = options_milliseconds("-d", arg);

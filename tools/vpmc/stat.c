@@ -52,6 +52,7 @@ static const struct argp_option stat_option[] = {
 	{ "rank", OPTION_RANK, NULL, 0, "For a rank of a parallel program: write a JSON file of this rank into the directory of -o", 1 },
 	{ "output", 'o', "FILE", 0, "Write the result to FILE, or to standard output if it is -; the default is standard error", 1 },
 	{ "all-cpus", 'a', NULL, 0, "Count what each processor does in user and kernel mode, whoever runs there, while COMMAND runs or until Ctrl-C comes", 2 },
+	{ "cpu", 'C', "LIST", 0, "As -a, but count only these processors, such as 0-3,6", 2 },
 	{ "revoke", OPTION_REVOKE, NULL, 0, "With -a: take the PMU from threads that count", 2 },
 	{ "pid", 'p', "PID", 0, "Count the threads of a process, or of several (PID,PID), until they end, COMMAND does, or Ctrl-C comes", 2 },
 	{ "tid", 't', "TID", 0, "Count one thread or several, and none that they create, until they end, COMMAND does, or Ctrl-C comes", 2 },
@@ -197,6 +198,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'a':
 		options->all_cpus = true;
 		return 0;
+	case 'C':
+		options->cpus = options_list(options->cpus, arg);
+		options->all_cpus = true;
+		return 0;
 	case OPTION_REVOKE:
 		options->revoke = true;
 		return 0;
@@ -253,17 +258,19 @@ static void check_groups(const struct stat_options *options)
 /* Checks the options of -a, which counts one set of events. */
 static void check_all_cpus(const struct stat_options *options)
 {
+	const char *name = options->cpus ? "-C" : "-a";
+
 	if (options->revoke && !options->all_cpus)
 		fail(STATUS_OURS, "--revoke: is for processors; add -a");
 	if (!options->all_cpus)
 		return;
 	if (options->nr_targets)
-		fail(STATUS_OURS, "-a: counts whoever runs; leave out -p and -t");
+		fail(STATUS_OURS, "%s: counts whoever runs; leave out -p and -t", name);
 	if (options->repeat > 1 || options->split || options->metrics ||
 	    options->per_thread || options->stopped || options->rank.is_set || options->marked)
-		fail(STATUS_OURS, "-a: counts one set once; leave out -r, -m, --split, --metrics, --per-thread, --stopped and --rank");
+		fail(STATUS_OURS, "%s: counts one set once; leave out -r, -m, --split, --metrics, --per-thread, --stopped and --rank", name);
 	if (options->openmetrics)
-		fail(STATUS_OURS, "-a: has no openmetrics; use -j or -x, or leave out --format");
+		fail(STATUS_OURS, "%s: has no openmetrics; use -j or -x, or leave out --format", name);
 	check_format(options);
 }
 

@@ -98,7 +98,7 @@ _vpmc()
 		COMPREPLY=($(compgen -W "-n -H -j --samples --histogram --json --help" -- "$cur"))
 		;;
 	cpus)
-		COMPREPLY=($(compgen -W "-e -d -n --event --delay --rounds --revoke --help" -- "$cur"))
+		COMPREPLY=($(compgen -W "-C -e -d -n --cpu --event --delay --rounds --revoke --help" -- "$cur"))
 		;;
 	ctl)
 		if [[ $prev == -[pt] || $prev == --[pt]id ]]; then
@@ -136,7 +136,7 @@ _vpmc_command_began()
 # _vpmc_stat FIRST: the options of stat from that word on, then COMMAND
 _vpmc_stat()
 {
-	_vpmc_command_began "$1" "-e -M -r -x -o -p -t --event --group --repeat --csv --format --interval --output --pid --tid --warmup --compare --vs --limit" && return
+	_vpmc_command_began "$1" "-C -D -e -I -M -r -x -o -p -t --cpu --delay --event --group --interval-print --timeout --repeat --csv --format --interval --output --pid --tid --warmup --compare --vs --limit" && return
 	case $prev in
 	-e | --event)
 		_vpmc_events "$cur" "task-clock context-switches cpu-migrations page-faults minor-faults major-faults user-time system-time max-rss duration_time"
@@ -158,12 +158,12 @@ _vpmc_stat()
 		COMPREPLY=($(compgen -W "text json csv openmetrics markdown" -- "$cur"))
 		return
 		;;
-	-r | --repeat | -x | --csv | --interval | --warmup | --vs | --limit)
+	-C | --cpu | -D | --delay | -I | --interval-print | --timeout | -r | --repeat | -x | --csv | --interval | --warmup | --vs | --limit)
 		return
 		;;
 	esac
 	if [[ $cur == -* ]]; then
-		COMPREPLY=($(compgen -W "-a -d -e -m -r -j -x -M -o -p -t -- --all-cpus --revoke --event --repeat --warmup --no-inherit --per-thread --marked --metrics --group --detailed --split --stopped --json --csv --format --interval --rank --output --pid --tid --compare --vs --limit --other-cpu --help --usage --version" -- "$cur"))
+		COMPREPLY=($(compgen -W "-a -C -d -D -e -I -m -r -j -x -M -o -p -t -- --all-cpus --cpu --revoke --event --repeat --warmup --no-inherit --per-thread --marked --metrics --group --detailed --delay --timeout --interval-print --split --stopped --json --csv --format --interval --rank --output --pid --tid --compare --vs --limit --other-cpu --help --usage --version" -- "$cur"))
 	else
 		_command_offset "$cword"
 	fi

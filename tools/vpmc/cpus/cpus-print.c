@@ -148,6 +148,8 @@ static void print_cpus_json(FILE *file, const struct cpus_result *result)
 	member_number(object, "version", FORMAT_VERSION);
 	member_text(object, "kind", "cpus");
 	json_subject(object, result->options, &remarks);
+	if (result->options->cpus)
+		member_text(object, "asked", result->options->cpus);
 	member(object, "events", events_array(result));
 	member(object, "cpus", cpus_array(result));
 	member_number(object, "elapsed_ns", result->elapsed);

@@ -16,14 +16,37 @@
 #include "common/fail.h"
 #include "common/output.h"
 #include "cpus/cpus.h"
+#include "cpus/list.h"
 #include "stat/child.h"
 #include "stat/moments.h"
 #include "stat/run.h"
 #include "stat/series.h"
 
+/*
+ * Programs all processors, or with -C those of @list. Returns what the last
+ * vpmc_cpus_program() returns.
+ */
+static int program_cpus(struct vpmc_cpus *cpus, struct group *group,
+			const struct stat_options *options,
+			const struct cpus_list *list, struct vpmc_error *error)
+{
+	unsigned int flags = options->revoke ? VPMC_GLOBAL_REVOKE : 0, i;
+	int result = 0;
+
+	if (!options->cpus)
+		return vpmc_cpus_program(cpus, VPMC_ALL_CPUS, group->events, group->nr,
+					 flags, 0, error);
+	for (i = 0; i < LIST_ROOM && result >= 0; i++)
+		if (list->has[i])
+			result = vpmc_cpus_program(cpus, i, group->events, group->nr,
+						   flags, 0, error);
+	return result;
+}
+
 /* Returns 0, or the reason of the kernel's refusal. */
 static int program(struct vpmc_cpus *cpus, struct plan *plan,
-		   const struct stat_options *options, struct vpmc_error *error)
+		   const struct stat_options *options,
+		   const struct cpus_list *list, struct vpmc_error *error)
 {
 	struct group *group;
 
@@ -31,8 +54,7 @@ static int program(struct vpmc_cpus *cpus, struct plan *plan,
 	group = &plan->groups[0];
 	if (plan->note || !group->nr)
 		fail(STATUS_OURS, "processors: there is nothing to count; name events by -e, where there is a PMU (vpmc info tells)");
-	if (vpmc_cpus_program(cpus, VPMC_ALL_CPUS, group->events, group->nr,
-			      options->revoke ? VPMC_GLOBAL_REVOKE : 0, 0, error) >= 0)
+	if (program_cpus(cpus, group, options, list, error) >= 0)
 		return 0;
 	return error->reason ? (int)error->reason : -1;
 }
@@ -41,18 +63,24 @@ struct vpmc_cpus *cpus_open(struct plan *plan, struct stat_options *options)
 {
 	struct vpmc_error error;
 	struct vpmc_cpus *cpus;
+	struct cpus_list list;
 	int reason;
 
+	/* before the PMU is taken from threads */
+	if (options->cpus) {
+		cpus_list_parse(&list, options->cpus);
+		cpus_list_check(&list);
+	}
 	if (vpmc_cpus_open(&cpus, &error)) {
 		/* Wrong options are reported first. */
 		plan_make(plan, options);
 		fail_error(&error);
 	}
 	options->both_modes = true;
-	reason = program(cpus, plan, options, &error);
+	reason = program(cpus, plan, options, &list, &error);
 	if (reason == VPMC_REASON_KERNEL_MODE) {
 		options->both_modes = false;
-		reason = program(cpus, plan, options, &error);
+		reason = program(cpus, plan, options, &list, &error);
 	}
 	if (reason)
 		fail_error(&error);

@@ -20,9 +20,9 @@ struct cpus_sample {
 };
 
 /*
- * Makes the plan, and programs the counters of all processors, stopped. Events without
- * modes count user and kernel mode; if the caller may not count the kernel, user mode.
- * Fails if the kernel refuses.
+ * Makes the plan, and programs the counters of all processors, or of those of -C, stopped.
+ * Events without modes count user and kernel mode; if the caller may not count the kernel, user mode.
+ * Fails if the kernel refuses, or if one of -C is not there or is offline.
  */
 struct vpmc_cpus *cpus_open(struct plan *plan, struct stat_options *options);
 

@@ -37,7 +37,8 @@ struct stat_options {
 	pid_t *target;		/* numbers of -p or -t */
 	unsigned int nr_targets;	/* 0 if there are none */
 	bool threads;		/* they are of -t */
-	bool all_cpus;		/* -a */
+	bool all_cpus;		/* -a, also with -C */
+	char *cpus;		/* -C, NULL if not given */
 	bool software;		/* -e may have names that take no counter */
 	bool both_modes;	/* events without modes count user and kernel */
 	bool revoke;

@@ -13,6 +13,7 @@ taskset 1 vpmc stat -a -o table -e instructions:u,branches:u -- taskset 2 known
 equal "-a: COMMAND's status" 0 $?
 equal "-a: a line for each processor, and the sum" "CPU 0 1 all" "$(awk '{ printf "%s%s", s, $1; s = " " }' table)"
 n=$(on 1 table)
+of_known=$n
 near=no
 [ "$n" -ge "$KNOWN_ALONE" ] && [ "$n" -lt $((KNOWN_ALONE + 20000)) ] && near=yes
 equal "-a: COMMAND is counted on its processor ($n)" yes $near
@@ -56,6 +57,60 @@ vpmc cpus -e instructions -d 0.2 -n 2 >tables
 kill $busy
 n=$(awk '$1 == 1 { gsub(",", ""); n = $2 } END { print (n > 1000000) ? "many" : n }' tables)
 equal "cpus: a busy processor" many "$n"
+
+# -C: some processors alone
+listed() {
+	awk '{ printf "%s%s", s, $1; s = " " }' table
+}
+taskset 1 vpmc stat -C 1 -o table -e instructions:u,branches:u -- taskset 2 known
+equal "-C: COMMAND's status, and no other processor" "0 CPU 1 all" "$? $(listed)"
+equal "-C: it counts as -a does" "$of_known $of_known" "$(on 1 table) $(on all table)"
+taskset 1 vpmc stat -C 0 -o table -e instructions:u,branches:u -- taskset 2 known
+equal "-C: COMMAND is not bound to the processor, and not counted elsewhere" "CPU 0 all yes" \
+	"$(listed) $([ "$(on all table)" -lt "$KNOWN_ALONE" ] && echo yes)"
+for list in 0-1 1,0 0,0,0-1,1 '0 -C 1' '0-1 -a'; do
+	# shellcheck disable=SC2086 # words
+	taskset 1 vpmc stat -C $list -o table -e instructions:u,branches:u -- taskset 2 known
+	equal "-C $list: each once" "CPU 0 1 all $of_known" "$(listed) $(on 1 table)"
+done
+taskset 1 vpmc stat -C 1 -x ';' -o csv -e instructions:u,branches:u -- taskset 2 known
+equal "-C -x: the sum and one processor" "$of_known 1:$of_known" \
+	"$(awk -F ';' '$3 == "instructions:u" { printf "%s%s", $1 == "" ? "" : " " $1 ":", $4 }' csv)"
+taskset 1 vpmc stat -C 1,1 -j -o /out/cpu-list.json -e instructions:u,branches:u -- taskset 2 known
+equal "-C -j: what was asked for, and one processor" "\"asked\":\"1,1\" \"value\":$of_known \"cpu\":1" \
+	"$(tr -d ' \n' </out/cpu-list.json | grep -oE '"asked":"[^"]*"|"value":[0-9]*|"cpu":[0-9]*' | sed 3d | paste -s -d ' ' -)"
+vpmc cpus -C 1 -e instructions -n 2 -d 0.01 >table
+equal "cpus -C" "CPU 1 all CPU 1 all" "$(grep . table | awk '{ printf "%s%s", s, $1; s = " " }')"
+for list in '' x 0- -1 0,,1 '0-1,' 0x1 ' 0' 0:1; do
+	bad "-C '$list'" 125 "vpmc: -C $list: not a list of processors; write numbers and ranges, such as 0-3,6" vpmc stat -C "$list" true
+done
+bad "-C backwards" 125 "vpmc: -C 3-1: goes backwards; write 1-3" vpmc stat -C 0,3-1 true
+bad "-C of no processor" 125 "vpmc: -C 2: there is no such processor; lscpu -e lists those that there are" vpmc stat -C 0-9 true
+bad "-C of a number beyond all" 125 "vpmc: -C 8192: there is no such processor; lscpu -e lists those that there are" vpmc stat -C 8192 true
+bad "cpus -C of no processor" 125 "vpmc: -C 2: there is no such processor; lscpu -e lists those that there are" vpmc cpus -C 2 -n 1
+bad "-C of no processor, as nobody" 125 "vpmc: -C 2: there is no such processor; lscpu -e lists those that there are" \
+	confined -u vpmc stat -C 2 true
+vpmc stat -e instructions -o /dev/null -- sleep 100 &
+stat=$!
+await sh -c 'vpmc info | grep -q "^held by: .*vpmc has the PMU"'
+echo 0 >/sys/devices/system/cpu/cpu1/online
+bad "-C of one that is offline" 125 "vpmc: -C 1: this processor is offline, so nothing is counted; leave it out, or echo 1 >/sys/devices/system/cpu/cpu1/online" \
+	vpmc stat -C 0-1 --revoke true
+equal "the PMU was not taken from threads" stopped "$(vpmc ctl read -t $stat | awk '$2 == "state" { print $1 }')"
+vpmc stat -C 0 --revoke -o table -e instructions true
+equal "-C of the other one, which takes the PMU" "0 CPU 0 all" "$? $(listed)"
+echo 1 >/sys/devices/system/cpu/cpu1/online
+kill $stat
+wait $stat
+vpmc stat -C 0,1 -x , -o csv -e instructions:u -- sh -c 'taskset 2 known; echo 0 >/sys/devices/system/cpu/cpu1/online'
+equal "-C: one that goes offline meanwhile keeps its counts" "1 offline yes" \
+	"$(awk -F , -v known="$KNOWN_ALONE" '$1 == "1" { print $1, $2, ($4 >= known ? "yes" : $4) }' csv)"
+echo 1 >/sys/devices/system/cpu/cpu1/online
+bad "-C and -p" 125 "vpmc: -C: counts whoever runs; leave out -p and -t" vpmc stat -C 0 -p 1
+bad "-C and -r" 125 "vpmc: -C: counts one set once; leave out -r, -m, --split, --metrics, --per-thread, --stopped and --rank" \
+	vpmc stat -C 0 -r 2 true
+bad "-C and openmetrics" 125 "vpmc: -C: has no openmetrics; use -j or -x, or leave out --format" \
+	vpmc stat -C 0 --format openmetrics -o file true
 
 bad "-a and -p" 125 "vpmc: -a: counts whoever runs; leave out -p and -t" vpmc stat -a -p 1
 bad "-a and -r" 125 "vpmc: -a: counts one set once; leave out -r, -m, --split, --metrics, --per-thread, --stopped and --rank" \

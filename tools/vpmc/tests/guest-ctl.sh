@@ -200,6 +200,17 @@ equal "nothing has changed" "running revoked revoked revoked" "$(rows)"
 kill "$crew"
 wait
 
+# vpmc stat -p leaves out threads of the kernel, too.
+crew listen <lines 3<&- &
+crew=$!
+await crew_has 4
+echo poll >&3
+await crew_has 5
+vpmc stat -p "$crew" -x , -o csv -e instructions -- true
+equal "stat -p: a thread of io_uring is left out" "0 4" "$? $(field 4 threads csv)"
+kill "$crew"
+wait "$crew"
+
 # Processes that have none
 sh -c 'sleep 0.01 & echo $! >zombie; exec sleep 1000' &
 parent=$!

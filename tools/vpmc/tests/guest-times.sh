@@ -198,6 +198,10 @@ vpmc stat -a -I 5 -j -o /out/times/cpus.json -e instructions,branches:u -- known
 vpmc stat -a -I 5 -x , -o csv -e instructions:u -- known many
 equal "-a -I: processors, and their sum" "$(total instructions:u csv)" \
 	"$(awk -F , '$3 != "" && $4 == "instructions:u" { n += $5 } END { printf "%d", n }' csv)"
+vpmc stat -C 1 -I 5 -x , -o csv -e instructions:u -- known many
+equal "-C -I: that processor alone" 1 "$(awk -F , 'NR > 1 && $3 != "" { print $3 }' csv | sort -u)"
+vpmc stat -C 1 -D 100000 -j -o json -e instructions:u -- known
+equal "-C -D: it ends before" "1 1" "$(grep -c '"early":true' json) $(grep -c '"asked":"1"' json)"
 rm -f one.go counted csv
 mkfifo one.go
 vpmc stat -a -D 500 -I 10 -x , -o csv -e instructions:u -- sh -c 'known; : >counted; read x <one.go' &

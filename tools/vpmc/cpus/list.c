@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A list of processors, such as 0-3,6.
+ *
+ * Copyright (C) 2026 vpmc developers
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/fail.h"
+#include "cpus/list.h"
+
+#define FOLDER	"/sys/devices/system/cpu/"
+
+__attribute__((__noreturn__))
+static void does_not_exist(unsigned long cpu)
+{
+	fail(STATUS_OURS, "-C %lu: there is no such processor; lscpu -e lists those that there are",
+	     cpu);
+}
+
+/* Reads a number at *@at, and moves *@at behind it. */
+static bool take_number(const char **at, unsigned long *number)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)**at))
+		return false;
+	*number = strtoul(*at, &end, 10);
+	*at = end;
+	return true;
+}
+
+/* Reads a number or a range at *@at, and moves *@at behind it. */
+static bool take_range(const char **at, unsigned long *first, unsigned long *last)
+{
+	if (!take_number(at, first))
+		return false;
+	*last = *first;
+	if (**at != '-')
+		return true;
+	++*at;
+	return take_number(at, last);
+}
+
+void cpus_list_parse(struct cpus_list *list, const char *text)
+{
+	unsigned long first, last;
+	const char *at = text;
+
+	*list = (struct cpus_list){};
+	for (;; at++) {
+		if (!take_range(&at, &first, &last) || (*at && *at != ','))
+			fail(STATUS_OURS, "-C %s: not a list of processors; write numbers and ranges, such as 0-3,6",
+			     text);
+		if (first > last)
+			fail(STATUS_OURS, "-C %lu-%lu: goes backwards; write %lu-%lu",
+			     first, last, last, first);
+		if (last >= LIST_ROOM)
+			does_not_exist(last);
+		memset(&list->has[first], true, last - first + 1);
+		if (!*at)
+			return;
+	}
+}
+
+/*
+ * Reads a list of the kernel's. Returns false if it cannot be read, as without /sys: what is
+ * wrong is then left to CONTROL.
+ */
+static bool read_list(const char *name, struct cpus_list *list)
+{
+	char text[4096];
+	FILE *file = fopen(name, "re");
+	bool is_there = file && fgets(text, sizeof(text), file);
+
+	if (file)
+		fclose(file);
+	if (!is_there)
+		return false;
+	text[strcspn(text, "\n")] = 0;
+	cpus_list_parse(list, text);
+	return true;
+}
+
+void cpus_list_check(const struct cpus_list *list)
+{
+	struct cpus_list present, online;
+	unsigned int i;
+
+	if (!read_list(FOLDER "present", &present) || !read_list(FOLDER "online", &online))
+		return;
+	for (i = 0; i < LIST_ROOM; i++)
+		if (list->has[i] && !present.has[i])
+			does_not_exist(i);
+	for (i = 0; i < LIST_ROOM; i++)
+		if (list->has[i] && !online.has[i])
+			fail(STATUS_OURS, "-C %u: this processor is offline, so nothing is counted; leave it out, or echo 1 >" FOLDER "cpu%u/online",
+			     i, i);
+}
