@@ -106,17 +106,20 @@ static struct vpmc_global_cpu cpus[] = {
 };
 static const struct cpus_sample sample = { .cpu = cpus, .nr = 3 };
 
-static void print_cpus(const char *format, bool revoked)
+static void print_cpus(const char *format, bool revoked, bool early)
 {
 	const struct cpus_result of_cpus = {
 		.options = &options, .group = &groups[0], .sample = &sample,
 		.elapsed = 2000000001, .revoked = revoked,
-		.status = revoked ? 9 : 3 << 8,
+		.status = revoked ? 9 : early ? SIGTERM : 3 << 8,
+		.early = early, .timed_out = early,
 	};
 	unsigned int i;
 
 	for (i = 0; i < groups[0].nr; i++)
 		first[i].text = (char *)first[i].name;
+	options.delay_ms = early ? 12 : 0;
+	options.timeout_ms = early ? 34 : 0;
 	options.json = !strcmp(format, "json");
 	options.separator = strcmp(format, "csv") ? 0 : ',';
 	cpus_print(stdout, &of_cpus);
@@ -267,7 +270,7 @@ int main(int argc, char **argv)
 	select_as_here(&second[0], "branches");
 	select_as_here(&second[1], "branch-misses");
 	if (!strncmp(argv[2], "cpus", 4)) {
-		print_cpus(argv[1], !strcmp(argv[2], "cpus-revoked"));
+		print_cpus(argv[1], !strcmp(argv[2], "cpus-revoked"), !strcmp(argv[2], "cpus-early"));
 		return 0;
 	}
 	if (!strncmp(argv[2], "series", 6)) {
