@@ -97,6 +97,9 @@ static void add_targets(struct stat_options *options, const char *option, bool t
 	options->threads = threads;
 	do {
 		text = strsep(&list, ",");
+		if (!*text)
+			fail(STATUS_OURS, "%s: a number in the list is empty; write it, or leave out the comma",
+			     option);
 		number = options_number(option, text, 1, INT_MAX);
 		for (i = 0; i < options->nr_targets; i++)
 			if (options->target[i] == number)
@@ -249,7 +252,7 @@ static void check_groups(const struct stat_options *options)
 	if (!options->metric_groups && !options->detailed)
 		return;
 	if (options->all_cpus || options->base || options->other)
-		fail(STATUS_OURS, "%s: is not for -a, --compare and --vs, which show events alone; name these by -e",
+		fail(STATUS_OURS, "%s: is not for -a, -C, --compare and --vs, which show events alone; name these by -e",
 		     option);
 	if (options->metric_groups && options->openmetrics)
 		fail(STATUS_OURS, "-M: OpenMetrics has counts alone; name the events by -e, or use another format");
@@ -299,7 +302,7 @@ static void check(const struct stat_options *options, const struct plan *plan)
 	if (options->command)
 		return;
 	if (!options->nr_targets)
-		fail(STATUS_OURS, "COMMAND: there is none; name one, or a process by -p or a thread by -t");
+		fail(STATUS_OURS, "COMMAND: there is none; name one, or a process by -p, a thread by -t, or all processors by -a");
 	if (options->repeat > 1 || (plan && plan->nr > 1))
 		fail(STATUS_OURS, "COMMAND: there is none to be repeated; name one, such as -- sleep 5, or leave out -r and --split");
 }
@@ -321,6 +324,8 @@ static void print_result(FILE *file, const struct result *result)
 {
 	const struct stat_options *options = result->options;
 
+	if (options->series_ms)
+		series_end();
 	if (options->openmetrics)
 		print_openmetrics(file, result);
 	else if (options->json)

@@ -40,7 +40,7 @@ void measured_check(const struct stat_options *options)
 {
 	if (options->warmup && (options->nr_targets || options->all_cpus ||
 				options->openmetrics))
-		fail(STATUS_OURS, "--warmup: is for a COMMAND that is counted; leave out -p, -t, -a and --format openmetrics");
+		fail(STATUS_OURS, "--warmup: is for a COMMAND that is counted; leave out -p, -t, -a, -C and --format openmetrics");
 	if (options->base || options->other) {
 		check_of_comparison(options);
 		return;

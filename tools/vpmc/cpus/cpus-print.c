@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "common/json-write.h"
+#include "common/signals.h"
 #include "common/table.h"
 #include "cpus/cpus.h"
 #include "stat/result.h"
@@ -208,6 +209,9 @@ static void print_cpus_csv(FILE *file, const struct cpus_result *result)
 		"", "", fact_name[FACT_ELAPSED], elapsed, "ns", "", "",
 		mark_of(result),
 	};
+	const char *const timeout[] = {
+		"", "", "timed-out", result->timed_out ? "1" : "0", "runs", "", "", mark_of(result),
+	};
 	unsigned int i, k;
 
 	csv_line(file, head, 8, result->options->separator);
@@ -215,6 +219,8 @@ static void print_cpus_csv(FILE *file, const struct cpus_result *result)
 		print_csv_line(file, result, &group->events[k], NULL);
 	snprintf(elapsed, sizeof(elapsed), "%" PRIu64, result->elapsed);
 	csv_line(file, time, 8, result->options->separator);
+	if (result->options->timeout_ms)
+		csv_line(file, timeout, 8, result->options->separator);
 	for (i = 0; i < result->sample->nr; i++) {
 		const struct vpmc_global_cpu *cpu = &result->sample->cpu[i];
 
@@ -232,11 +238,20 @@ static void print_cpus_text(FILE *file, const struct cpus_result *result)
 	if (result->options->series_ms)
 		putc('\n', file);
 	cpus_table(file, result->group, result->sample, NULL, false);
+	fprintf(file, "\n%" PRIu64 ".%09" PRIu64 " seconds elapsed\n", result->elapsed / 1000000000,
+		result->elapsed % 1000000000);
+	if (result->options->delay_ms)
+		fprintf(file, "The first %u ms are left out.\n", result->options->delay_ms);
 	if (result->timed_out)
 		fprintf(file, "The time of --timeout was over%s.\n",
 			result->options->command ? ", and the command got SIGTERM" : "");
 	if (result->early)
 		fprintf(file, "Nothing was counted: it ended before the delay of -D was over.\n");
+	if (result->options->command)
+		print_status(file, result->status);
+	else if (interrupted())
+		fprintf(file, "Signal %d (%s) has ended the measurement.\n", interrupted(),
+			strsignal(interrupted()));
 	if (result->revoked)
 		fprintf(file, "The administrator has taken the PMU away: the counts are those up to then.\n");
 }

@@ -188,7 +188,7 @@ static void finish(struct counted *counted)
 	struct cpus_result *result = counted->result;
 
 	result->revoked = vpmc_cpus_stop(counted->cpus) == -ENODATA;
-	result->elapsed = moments_elapsed(&counted->moments);
+	result->elapsed = moments_end(&counted->moments);
 	if (counted->moments.delayed) {
 		result->early = true;
 		vpmc_cpus_clear(counted->cpus);
@@ -229,6 +229,8 @@ int cpus_stat(struct stat_options *options)
 		child_exec(&counted.child, options->command);
 	wait_for(&counted);
 	finish(&counted);
+	if (options->series_ms)
+		series_end();
 	cpus_print(file, &result);
 	output_close(file);
 	vpmc_cpus_close(counted.cpus);

@@ -165,7 +165,7 @@ static void end(struct counted *counted)
 static void add_result(struct counted *counted, const struct stat_options *options,
 		       struct moments *moments, struct run *run)
 {
-	run->elapsed = moments_elapsed(moments);
+	run->elapsed = moments_end(moments);
 	if (moments->delayed) {
 		/* It has counted within the delay alone. */
 		run->early = true;

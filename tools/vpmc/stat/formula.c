@@ -150,6 +150,11 @@ static bool operand(struct parser *parser)
 		return number(parser);
 	if (isalpha((unsigned char)*parser->at) || *parser->at == '_')
 		return name(parser);
+	if (*parser->at == '-' || *parser->at == '+') {
+		parser->why = get_text("'%.20s' begins with a sign, which no operand has; write 0-x for -x",
+				       parser->at);
+		return false;
+	}
 	if (!next_is(parser, '('))
 		return wrong_here(parser, "a number, a name or a '('");
 	if (!sum(parser))

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/fail.h"
 #include "common/json-read.h"
@@ -322,6 +323,9 @@ static bool is_readable(struct reader *reader)
 	if (stat_.st_size > MOST_BYTES)
 		return wrong(reader, "is too large: a file of a group has at most %d bytes; name another one",
 			     MOST_BYTES);
+	if (access(reader->path, R_OK))
+		return wrong(reader, "cannot be read: %s; ask its owner, or name another one",
+			     strerror(errno));
 	return true;
 }
 
@@ -335,7 +339,7 @@ struct metric_group *metric_group_read(const char *path, const char *name, char 
 	if (is_readable(&reader)) {
 		object = json_read(path);
 		if (!object)
-			wrong(&reader, "cannot be read, or is not JSON, as if it was cut off; write it as vpmc-group(5) says");
+			wrong(&reader, "is not JSON, or is cut off; write it as vpmc-group(5) says");
 	}
 	if (object && read_group(&reader, object, name, group)) {
 		json_object_put(object);

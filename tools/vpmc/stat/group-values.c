@@ -4,6 +4,7 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
+#include <math.h>
 #include <string.h>
 
 #include "common/fail.h"
@@ -114,6 +115,10 @@ struct worth group_metric_worth(const struct group_source *source,
 
 const char *group_number(double value, char text[GROUP_NUMBER])
 {
-	snprintf(text, GROUP_NUMBER, value < 1e18 && value > -1e18 ? "%.6f" : "%.6e", value);
+	double size = fabs(value);
+
+	/* Six digits behind the point would hide a small number. */
+	snprintf(text, GROUP_NUMBER, !value || (size >= 0.001 && size < 1e18) ? "%.6f" : "%.6e",
+		 value);
 	return *text == '-' && !text[1 + strspn(text + 1, "0.")] ? text + 1 : text;
 }

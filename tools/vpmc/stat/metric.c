@@ -92,9 +92,13 @@ bool result_metric(const struct result *result, unsigned int group,
 
 	if (left_out(event))
 		return false;
-	if (detailed_loads(event, &loads, &per) &&
-	    divide_by(result, group, event, value_of_select(result, loads), per, metric))
-		return true;
+	if (detailed_loads(event, &loads, &per)) {
+		struct value below = value_of_select(result, loads);
+
+		/* If the loads are counted, misses have no other ratio, also if these are 0. */
+		if (below.runs)
+			return divide_by(result, group, event, below, per, metric);
+	}
 	if (kind < 0)
 		return divide(result, group, event, INSTRUCTIONS, NULL, metric);
 	return divide(result, group, event, ratio[kind].by, ratio[kind].per,

@@ -12,13 +12,24 @@
 #define MS		1000000ULL
 #define PATIENCE	(2000 * MS)	/* until we say that COMMAND does not end */
 
+/*
+ * When the interval ends that runs now. If the measurement ends at that time, or a millisecond
+ * later, its end is the interval's.
+ */
+static uint64_t next_after(const struct moments *moments, uint64_t last)
+{
+	uint64_t next = last + moments->interval;
+
+	return moments->interval && (!moments->end || next + MS < moments->end) ? next : 0;
+}
+
 /* What is counted from now on is part of the result. */
 static void begin_now(struct moments *moments)
 {
 	moments->delayed = false;
 	moments->begin = moments->last = now();
-	moments->next = moments->interval ? moments->begin + moments->interval : 0;
 	moments->end = moments->timeout ? moments->begin + moments->timeout : 0;
+	moments->next = next_after(moments, moments->begin);
 }
 
 void moments_begin(struct moments *moments, const struct stat_options *options)
@@ -80,7 +91,7 @@ enum moment moments_due(struct moments *moments)
 
 struct interval moments_interval(struct moments *moments)
 {
-	uint64_t time = now();
+	uint64_t time = moments->over ?: now();
 	struct interval interval = {
 		.time = time - moments->begin, .length = time - moments->last,
 	};
@@ -88,11 +99,12 @@ struct interval moments_interval(struct moments *moments)
 	moments->last = time;
 	/* After SIGSTOP, one interval is longer, and none is made up for it. */
 	while (moments->next && moments->next <= time)
-		moments->next += moments->interval;
+		moments->next = next_after(moments, moments->next);
 	return interval;
 }
 
-uint64_t moments_elapsed(const struct moments *moments)
+uint64_t moments_end(struct moments *moments)
 {
-	return moments->delayed ? 0 : now() - moments->begin;
+	moments->over = now();
+	return moments->delayed ? 0 : moments->over - moments->begin;
 }

@@ -30,6 +30,7 @@ struct moments {
 	uint64_t next;		/* end of the one that runs */
 	uint64_t end;		/* of the measurement */
 	uint64_t patience;
+	uint64_t over;		/* when it has ended */
 	bool delayed;		/* -D is not over yet */
 };
 
@@ -51,7 +52,10 @@ struct interval {
 /* Ends the interval that runs, and begins another one. */
 struct interval moments_interval(struct moments *moments);
 
-/* Returns the nanoseconds since the measurement began, without -D. */
-uint64_t moments_elapsed(const struct moments *moments);
+/*
+ * The measurement ends now, and with it the interval that runs. Returns the nanoseconds since
+ * it began, without -D.
+ */
+uint64_t moments_end(struct moments *moments);
 
 #endif /* MOMENTS_H */

@@ -141,20 +141,20 @@ static struct group *new_group(struct plan *plan)
 
 /*
  * Appends @event if the group then still fits. Otherwise removes the event
- * again.
+ * again. Returns 0, or the reason of the refusal.
  */
-static bool append_if_it_fits(struct group *group,
-			      const struct vpmc_event *event)
+static unsigned int append_if_it_fits(struct group *group,
+				      const struct vpmc_event *event)
 {
 	struct vpmc_error error;
 
 	append(group, event);
 	if (!try_set(group->events, group->nr, &error))
-		return true;
+		return 0;
 	if (!does_not_fit(error.reason))
 		plan_refused(group, &error);
 	group->nr--;
-	return false;
+	return error.reason;
 }
 
 static void split(struct plan *plan, const struct group *all)
@@ -163,7 +163,7 @@ static void split(struct plan *plan, const struct group *all)
 	unsigned int i;
 
 	for (i = 0; i < all->nr; i++) {
-		if (append_if_it_fits(group, &all->events[i]))
+		if (!append_if_it_fits(group, &all->events[i]))
 			continue;
 		/*
 		 * An event that does not fit alone is refused by the kernel
@@ -204,15 +204,37 @@ static void append_wanted(struct group *group, const char *list, bool both_modes
 	}
 }
 
-/* Appends the events of -d, as far as this processor has them and they fit. */
+/* Appends an event as one that is left out, so that results have a row that says why. */
+static void append_left_out(struct group *group, struct vpmc_event event, unsigned int reason)
+{
+	event.flags |= VPMC_EVENT_LEFT_OUT;
+	event.reason = reason;
+	event.element = -1;
+	append(group, &event);
+}
+
+/*
+ * Appends the events of -d. Those that this processor lacks or that do not fit are left out.
+ * Two names may be the same event, which has one row.
+ */
 static void append_detailed(struct group *group, const struct stat_options *options)
 {
+	struct vpmc_event *event;
+	unsigned int nr, i, reason;
 	const char *name;
-	unsigned int i;
 
-	/* One by one, because two names may be the same event, which is an error in a list. */
-	for (i = 0; (name = detailed_event(options->detailed, i)); i++)
-		append_wanted(group, name, options->both_modes, options->split);
+	for (i = 0; (name = detailed_event(options->detailed, i)); i++) {
+		event = parse(name, options->both_modes, &nr);
+		if (!left_out(event) && in_group(group, event))
+			continue;
+		if (left_out(event) || options->split) {
+			append(group, event);
+			continue;
+		}
+		reason = append_if_it_fits(group, event);
+		if (reason)
+			append_left_out(group, *event, reason);
+	}
 }
 
 /* Appends the events of a group of metrics that are not there yet. */

@@ -164,6 +164,7 @@ struct remarks result_remarks(const struct result *result)
 	struct remarks remarks = {
 		.wanted = result->options->repeat * result->plan->nr,
 		.input_was_read = result->input_was_read,
+		.not_started = result->options->stopped && result->nr,
 	};
 	unsigned int i, way;
 
@@ -181,6 +182,7 @@ struct remarks result_remarks(const struct result *result)
 		remarks.detached |= run->detached;
 		remarks.timed_out += run->timed_out;
 		remarks.early |= run->early;
+		remarks.not_started &= !run->counts.ns && !run->replaced;
 		remarks.has_status |= run->has_status;
 		if (!remarks.status || (!remarks.failed && run_failed(run)))
 			remarks.status = run->status;
@@ -208,6 +210,8 @@ const char *remarks_mark(const struct remarks *remarks)
 			return "left";
 	if (remarks->early)
 		return "early";
+	if (remarks->not_started)
+		return "not-started";
 	return remarks->input_was_read ? "input" : "";
 }
 

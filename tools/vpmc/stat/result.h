@@ -110,6 +110,7 @@ struct remarks {
 	int signal;		/* what ended them before, or 0 */
 	unsigned int timed_out;	/* number of runs that --timeout has ended */
 	bool early;		/* a run ended before -D was over */
+	bool not_started;	/* --stopped, and nobody has started the counters */
 	bool revoked;
 	bool detached;
 	bool input_was_read;	/* the later runs had another input than the first one */
@@ -122,8 +123,8 @@ struct remarks result_remarks(const struct result *result);
 
 /*
  * Returns why counts are not what they seem: "revoked", "replaced", "detached",
- * "left", "early": -D was not over, or "input": later runs had another input. "" if nothing
- * is the matter.
+ * "left", "early": -D was not over, "not-started": --stopped, or "input": later runs had
+ * another input. "" if nothing is the matter.
  */
 const char *remarks_mark(const struct remarks *remarks);
 
@@ -154,6 +155,9 @@ extern const char *const fact_words[NR_FACTS];
 void print_text(FILE *file, const struct result *result, bool colour);
 void print_json(FILE *file, const struct result *result);
 void print_csv(FILE *file, const struct result *result);
+
+/* Says how COMMAND has ended, from wait(), unless it has succeeded. */
+void print_status(FILE *file, int status);
 
 /* Prints a table of least, median and greatest values, and of outliers. */
 void print_order(FILE *file, const struct result *result, bool colour);

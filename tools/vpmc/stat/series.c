@@ -34,21 +34,23 @@ static void put(void)
 		     strerror(-err));
 }
 
-static int width_of(const char *name)
+static int width_of(const struct vpmc_event *event)
 {
-	int length = strlen(name);
+	char label[VPMC_NAME_SIZE];
+	int length = strlen(event_label(event, label));
 
 	return length > LEAST_WIDTH ? length : LEAST_WIDTH;
 }
 
 static void head_text(void)
 {
+	char label[VPMC_NAME_SIZE];
 	unsigned int i;
 
 	fprintf(out, "%14s", "TIME");
 	for (i = 0; i < group->nr; i++)
 		if (!left_out(&group->events[i]))
-			fprintf(out, "  %*s", LEAST_WIDTH, group->events[i].name);
+			fprintf(out, "  %*s", LEAST_WIDTH, event_label(&group->events[i], label));
 	if (!options->all_cpus)
 		fprintf(out, "  %*s", LEAST_WIDTH, "RUN TIME");
 	putc('\n', out);
@@ -68,11 +70,23 @@ void series_begin(FILE *file, const struct stat_options *of, const struct group 
 	out = file;
 	options = of;
 	group = events;
-	if (options->separator)
+}
+
+/* Errors that come before the first interval leave nothing in the file. */
+static void head(void)
+{
+	static bool written;
+
+	if (!written && options->separator)
 		head_csv();
-	else if (!options->json)
+	else if (!written && !options->json)
 		head_text();
-	put();
+	written = true;
+}
+
+void series_end(void)
+{
+	head();
 }
 
 static void seconds(uint64_t ns, char text[40])
@@ -90,7 +104,7 @@ static void text_line(const struct interval *interval, const uint64_t *sum,
 	fprintf(out, "%14s", number);
 	for (i = 0; i < group->nr; i++)
 		if (!left_out(&group->events[i]))
-			fprintf(out, "  %*s", width_of(group->events[i].name),
+			fprintf(out, "  %*s", width_of(&group->events[i]),
 				with_separators(sum[group->events[i].element], number));
 	if (step) {
 		seconds(step->counts.ns, number);
@@ -211,6 +225,7 @@ static void json_line(const struct interval *interval, const struct series_row *
 static void print(const struct interval *interval, const struct series_row *row,
 		  unsigned int nr, const struct run *step, const char *mark)
 {
+	head();
 	if (options->json)
 		json_line(interval, row, nr, step, mark);
 	else if (options->separator)

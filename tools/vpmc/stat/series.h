@@ -24,6 +24,9 @@ struct series_row {
  */
 void series_begin(FILE *file, const struct stat_options *options, const struct group *group);
 
+/* All intervals are written. There may be none. */
+void series_end(void);
+
 /* Writes an interval of threads. @step has what was counted in it. */
 void series_write(const struct interval *interval, const struct run *step);
 

@@ -226,6 +226,10 @@ void print_csv(FILE *file, const struct result *result)
 		if (fact_is_known(fact, &line.value) && !fact_is_row(result, fact))
 			print_line(file, &line, separator);
 	}
+	if (result->options->delay_ms)
+		print_line(file, &(struct line){
+			.event = "delay", .unit = "ns", .mark = remarks_mark(&remarks),
+			.value = value_of_one(result->options->delay_ms * 1000000ULL) }, separator);
 	if (result->options->timeout_ms)
 		print_line(file, &(struct line){
 			.event = "timed-out", .unit = "runs", .mark = remarks_mark(&remarks),

@@ -317,6 +317,8 @@ struct json_object *result_object(const struct result *result)
 		add(object, "timed_out", number(remarks.timed_out));
 	if (remarks.early)
 		add(object, "early", json_object_new_boolean(true));
+	if (remarks.not_started)
+		add(object, "not_started", json_object_new_boolean(true));
 	add(object, "revoked", json_object_new_boolean(remarks.revoked));
 	add(object, "detached", json_object_new_boolean(remarks.detached));
 	if (remarks.input_was_read)

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "common/fail.h"
+#include "common/signals.h"
 #include "common/table.h"
 #include "stat/group-values.h"
 #include "stat/result.h"
@@ -54,6 +55,8 @@ static void print_head(FILE *file, const struct result *result)
 		fprintf(file, " during");
 	for (word = options->command; word && *word; word++)
 		fprintf(file, " %s", *word);
+	if (options->delay_ms)
+		fprintf(file, ", without the first %u ms", options->delay_ms);
 	if (options->repeat > 1)
 		fprintf(file, ", means of %u runs",
 			result->nr / result->plan->nr);
@@ -230,7 +233,7 @@ static void print_threads(FILE *file, const struct result *result, bool colour)
 	table_print(table, file);
 }
 
-static void print_status(FILE *file, int status)
+void print_status(FILE *file, int status)
 {
 	if (WIFSIGNALED(status))
 		fprintf(file, "The command was ended by signal %d (%s).\n",
@@ -265,10 +268,15 @@ static void print_remarks(FILE *file, const struct result *result)
 	if (remarks.timed_out)
 		fprintf(file, "%s.\n",
 			remarks.has_status ? ", and the command got SIGTERM" : "");
+	if (remarks.not_started)
+		fprintf(file, "Nothing was counted: nobody has started the counters (--stopped).\n");
 	if (remarks.early)
 		fprintf(file, "Nothing was counted: it ended before the delay of -D was over.\n");
 	if (remarks.has_status)
 		print_status(file, remarks.status);
+	else if (interrupted())
+		fprintf(file, "Signal %d (%s) has ended the measurement.\n", interrupted(),
+			strsignal(interrupted()));
 	if (remarks.living)
 		fprintf(file, "%" PRIu64 " of the threads live on; they are counted up to the end of this.\n",
 			remarks.living);

@@ -383,7 +383,7 @@ static void add_result(struct target *target, struct moments *moments, struct ru
 {
 	const struct stat_options *options = target->options;
 
-	run->elapsed = moments_elapsed(moments);
+	run->elapsed = moments_end(moments);
 	if (moments->delayed) {
 		run->early = true;
 		for_each_tap(target, tap_begin);

@@ -106,6 +106,15 @@ static struct vpmc_global_cpu cpus[] = {
 };
 static const struct cpus_sample sample = { .cpu = cpus, .nr = 3 };
 
+/* Events are as somebody has written them. */
+static void give_texts(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < groups[0].nr; i++)
+		first[i].text = (char *)first[i].name;
+}
+
 static void print_cpus(const char *format, bool revoked, bool early)
 {
 	const struct cpus_result of_cpus = {
@@ -114,10 +123,8 @@ static void print_cpus(const char *format, bool revoked, bool early)
 		.status = revoked ? 9 : early ? SIGTERM : 3 << 8,
 		.early = early, .timed_out = early,
 	};
-	unsigned int i;
 
-	for (i = 0; i < groups[0].nr; i++)
-		first[i].text = (char *)first[i].name;
+	give_texts();
 	options.delay_ms = early ? 12 : 0;
 	options.timeout_ms = early ? 34 : 0;
 	options.json = !strcmp(format, "json");
@@ -244,6 +251,7 @@ static void print_series(const char *format, bool of_cpus)
 	struct run second = runs[1];
 	FILE *file;
 
+	give_texts();
 	options.json = !strcmp(format, "json");
 	options.separator = strcmp(format, "csv") ? 0 : ',';
 	options.series_ms = 1000;

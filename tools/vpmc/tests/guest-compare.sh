@@ -152,7 +152,7 @@ bad "--compare in two formats" 125 "${V}-j and --format markdown: one format is 
 	vpmc stat --compare base.json --format markdown -j true
 bad "--compare with --metrics" 125 "${V}--compare: compares events; leave out --per-thread, --metrics and --rank" \
 	vpmc stat --compare base.json --metrics true
-bad "--warmup with -p" 125 "${V}--warmup: is for a COMMAND that is counted; leave out -p, -t, -a and --format openmetrics" \
+bad "--warmup with -p" 125 "${V}--warmup: is for a COMMAND that is counted; leave out -p, -t, -a, -C and --format openmetrics" \
 	vpmc stat --warmup 1 -p 1 true
 bad "--warmup x" 125 "${V}--warmup x: not a number from 0 to 1000000; give one" vpmc stat --warmup x true
 for words in "a | b" "a; b" "a > b"; do

@@ -11,7 +11,7 @@ on() {
 }
 taskset 1 vpmc stat -a -o table -e instructions:u,branches:u -- taskset 2 known
 equal "-a: COMMAND's status" 0 $?
-equal "-a: a line for each processor, and the sum" "CPU 0 1 all" "$(awk '{ printf "%s%s", s, $1; s = " " }' table)"
+equal "-a: a line for each processor, and the sum" "CPU 0 1 all" "$(awk '!NF { exit } { printf "%s%s", s, $1; s = " " }' table)"
 n=$(on 1 table)
 of_known=$n
 near=no
@@ -62,7 +62,7 @@ equal "cpus: a busy processor" many "$n"
 
 # -C: some processors alone
 listed() {
-	awk '{ printf "%s%s", s, $1; s = " " }' table
+	awk '!NF { exit } { printf "%s%s", s, $1; s = " " }' table
 }
 taskset 1 vpmc stat -C 1 -o table -e instructions:u,branches:u -- taskset 2 known
 equal "-C: COMMAND's status, and no other processor" "0 CPU 1 all" "$? $(listed)"

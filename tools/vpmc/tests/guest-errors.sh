@@ -6,8 +6,8 @@
 
 V='vpmc: '
 # events
-bad "no COMMAND" 125 "${V}COMMAND: there is none; name one, or a process by -p or a thread by -t" vpmc stat
-bad "no COMMAND after --" 125 "${V}COMMAND: there is none; name one, or a process by -p or a thread by -t" vpmc stat -e none --
+bad "no COMMAND" 125 "${V}COMMAND: there is none; name one, or a process by -p, a thread by -t, or all processors by -a" vpmc stat
+bad "no COMMAND after --" 125 "${V}COMMAND: there is none; name one, or a process by -p, a thread by -t, or all processors by -a" vpmc stat -e none --
 begins "an unknown event" 125 "${V}instuctions: no event has that name; did you mean instructions" vpmc stat -e instuctions true
 begins "a doubled event" 125 "${V}cycles:u: the same as 'cycles', event 0 of the list; name it once" vpmc stat -e cycles,cycles:u true
 begins "events in conflict" 125 "${V}branches@1: " vpmc stat -e cycles@1,branches@1 true

@@ -122,9 +122,9 @@ bad "an empty name" 125 "${V}-M: a name in the list is empty; name a group, as v
 bad "a group twice" 125 "${V}-M: the group own is in the list twice; name it once" vpmc stat -M own -M groups-theirs/own.json true
 for option in -a "--compare base-own.json" "--vs true"; do
 	# shellcheck disable=SC2086 # words
-	bad "-M $option" 125 "${V}-M: is not for -a, --compare and --vs, which show events alone; name these by -e" vpmc stat -M own $option true
+	bad "-M $option" 125 "${V}-M: is not for -a, -C, --compare and --vs, which show events alone; name these by -e" vpmc stat -M own $option true
 done
-bad "-d -a" 125 "${V}-d: is not for -a, --compare and --vs, which show events alone; name these by -e" vpmc stat -d -a true
+bad "-d -a" 125 "${V}-d: is not for -a, -C, --compare and --vs, which show events alone; name these by -e" vpmc stat -d -a true
 bad "-M and OpenMetrics" 125 "${V}-M: OpenMetrics has counts alone; name the events by -e, or use another format" \
 	vpmc stat -M own --format openmetrics -o own.prom true
 bad "-M and no events" 125 "${V}-M: counts events; leave out -e none" vpmc stat -M own -e none true
@@ -165,6 +165,7 @@ wrong "no operation" 's/I - 2/I 2/' "the formula of \"rest\": an operation, one 
 wrong "an open parenthesis" 's/I - 2/(I - 2/' "the formula of \"rest\": a ')' is missing at the end; write it there"
 wrong "a parenthesis too many" 's/\* B/* B)/' "the formula of \"rest\": an operation, one of + - * /, is missing before ')'; write it there"
 wrong "min of one" 's/I - 2/min(I) - 2/' "the formula of \"rest\": a comma between two operands is missing before ') - 2 * B'; write it there"
+wrong "a sign" 's/I - 2/-I - 2/' "the formula of \"rest\": '-I - 2 * B' begins with a sign, which no operand has; write 0-x for -x"
 wrong "a function that is none" 's/I - 2/sqrt(I) - 2/' "the formula of \"rest\": 'sqrt' is no name of \"events\"; add it there, or use time or elapsed"
 open=$(printf '%33s' '' | tr ' ' '(')
 wrong "33 parentheses" "s/I - 2/${open}I/" 'the formula of "rest": more than 32 parentheses are nested; use fewer'
@@ -175,8 +176,8 @@ many=$(printf '%129s' '' | sed 's/ /I+/g')
 wrong "a long formula" "s/I - 2/${many}I/" 'the formula of "rest": it has more than 256 numbers, names and operations; make two metrics of it'
 wrong "an event that does not exist" 's/"branches"/"branchez"/' "branchez: no event has that name; did you mean branches?"
 wrong "two events" 's/"branches"/"branches,cycles"/' 'the event "B" is a list of 2; write one event'
-wrong "a file that is cut off" '$d' "cannot be read, or is not JSON, as if it was cut off; write it as vpmc-group(5) says"
-wrong "no JSON" '1s/^/x/' "cannot be read, or is not JSON, as if it was cut off; write it as vpmc-group(5) says"
+wrong "a file that is cut off" '$d' "is not JSON, or is cut off; write it as vpmc-group(5) says"
+wrong "no JSON" '1s/^/x/' "is not JSON, or is cut off; write it as vpmc-group(5) says"
 wrong "another name" 's/"name": "own"/"name": "even"/' 'has the name "even", and the file another one; rename one of them'
 wrong "no alternative for this processor" 's/"hsw", "intel"/"hsw"/; s/^    {"events"/    {"processors": ["zen"], "events"/' \
 	"has no events for this processor, skl; write an alternative for it, see vpmc-group(5)"
@@ -190,18 +191,35 @@ mkfifo odd.json
 bad "a FIFO" 125 "${V}./odd.json: is no file, but a directory or a device; name a file" vpmc stat -M ./odd.json true
 bad "a directory" 125 "${V}./groups-mine: is no file, but a directory or a device; name a file" vpmc stat -M ./groups-mine true
 
+: >odd.json
+chmod 600 odd.json
+bad "an empty file" 125 "${V}./odd.json: is not JSON, or is cut off; write it as vpmc-group(5) says" vpmc stat -M ./odd.json true
+bad "another user's file" 125 "${V}./odd.json: cannot be read: Permission denied; ask its owner, or name another one" \
+	confined -u vpmc stat -M ./odd.json true
+rm odd.json
+
 # -d
+# counted: the events that have a count; reason NAME: why this processor does not count it
+counted() {
+	awk -F , '$5 == "events" && $4 != "" { print $3 }' csv | xargs
+}
+reason() {
+	vpmc stat -x , -o reason -e "$1?" true
+	awk -F , '$5 == "events" { print $13 }' reason
+}
 of_group -d
 equal "-d: as many as fit beside the usual ones" \
-	"instructions:u cycles:u branches:u branch-misses:u L1-dcache-loads:u" "$(events)"
+	"instructions:u cycles:u branches:u branch-misses:u L1-dcache-loads:u" "$(counted)"
+equal "-d: the others have a row that says why they are left out" \
+	"L1-dcache-load-misses:u no-counter LLC-loads:u $(reason LLC-loads) LLC-load-misses:u $(reason LLC-load-misses)" "$(awk -F , '$5 == "events" && $4 == "" { print $3, $13 }' csv | xargs)"
 of_group -dd --split
 equal "-dd --split: all that the processor has, and each once" \
 	"instructions:u cycles:u branches:u branch-misses:u L1-dcache-loads:u L1-dcache-load-misses:u dTLB-load-misses:u iTLB-loads:u iTLB-load-misses:u" \
-	"$(events)"
+	"$(counted)"
 LIBPFM_FORCE_PMU=nhm of_group -d -d -d -e cycles --split
 equal "-d -d -d: another processor has prefetches, and -e is kept" \
 	"cycles:u L1-dcache-loads:u L1-dcache-load-misses:u dTLB-loads:u dTLB-load-misses:u iTLB-loads:u iTLB-load-misses:u L1-dcache-prefetches:u L1-dcache-prefetch-misses:u" \
-	"$(events)"
+	"$(counted)"
 LIBPFM_FORCE_PMU=core of_group -dd --split -e branches
 equal "-dd: misses are per load, in whichever run these were" "0.000000 per iTLB-load" \
 	"$(awk -F , '$3 == "iTLB-load-misses:u" { print $11, $12 }' csv)"

@@ -114,6 +114,13 @@ vpmc stat -D 100000 -x , -o csv -e instructions -- known
 equal "-D: it ends before" "0 0 early 0" "$? $(field 4 instructions:u csv) $(field 13 instructions:u csv) $(field 4 elapsed csv)"
 equal "-D: text says so" "Nothing was counted: it ended before the delay of -D was over." \
 	"$(vpmc stat -D 100000 -e instructions -- known 2>&1 | grep Nothing)"
+vpmc stat --stopped -x , -o csv -e instructions -- known
+equal "--stopped: nobody starts it" "0 not-started" "$(field 4 instructions:u csv) $(field 13 instructions:u csv)"
+vpmc stat --stopped -o text -e instructions -- known
+equal "--stopped: text says so" 1 "$(grep -c '^Nothing was counted: nobody has started the counters' text)"
+equal "an error leaves no head of intervals" "125 " "$(vpmc stat -I 10 -o head -e rd0,rd1,rd2,rd3,rd4,rd5,rd6,rd7 -- known 2>said; echo $?) $(cat head 2>/dev/null)"
+vpmc stat -I 10 --timeout 40 -x , -o csv -e none -- sleep 1000
+equal "-I --timeout: the last interval is not a rest" 4 "$(grep -c run-time csv)"
 vpmc stat -D 100000 --format openmetrics -o early.prom -e instructions -- known
 equal "-D --format openmetrics: it ends before" 1 "$(grep -c '^vpmc_events_total.* 0$' early.prom)"
 rm early.prom
@@ -213,6 +220,10 @@ wait
 equal "-a -D: what was before is left out" yes "$([ "$(total instructions:u csv)" -lt "$KNOWN_ALONE" ] && echo yes)"
 vpmc stat -a -D 100000 -x , -o csv -e instructions:u -- known
 equal "-a -D: it ends before" "0 early" "$(awk -F , '$1 == "" && $3 == "instructions:u" { print $4, $8 }' csv)"
+vpmc stat -a --timeout 50 -x , -o csv -e instructions:u
+equal "-a --timeout: CSV" 1 "$(awk -F , '$3 == "timed-out" { print $4 }' csv)"
+vpmc stat -a -o text -e instructions:u -- sh -c 'exit 3'
+equal "-a: text has the time, and COMMAND's status" "1 1" "$(grep -c 'seconds elapsed' text) $(grep -c '^The command ended with status 3.$' text)"
 vpmc stat -a --timeout 50 -j -o json -e instructions:u
 equal "-a --timeout: without COMMAND" "0 1" "$? $(grep -c '"timed_out":1' json)"
 vpmc stat -a --timeout 50 -o text -e instructions:u -- sleep 1000
@@ -241,7 +252,7 @@ done
 bad "-D and user-time" 125 "vpmc: user-time: the kernel tells it of a COMMAND from its beginning on; leave it out, or -D" \
 	vpmc stat -D 10 -e user-time true
 bad "-p: a number that is there twice" 125 "vpmc: -p: 1 is there twice; name it once" vpmc stat -p 1 -p 2,1
-bad "-p: an empty number" 125 "vpmc: -p : not a number from 1 to 2147483647; give one" vpmc stat -p 1,
+bad "-p: an empty number" 125 "vpmc: -p: a number in the list is empty; write it, or leave out the comma" vpmc stat -p 1,
 bad "-t and -p" 125 "vpmc: -p and -t: one of them is possible at a time; leave out the other one" vpmc stat -t 1 -p 2
 begins "-p: the second one is not there" 125 "vpmc: thread 99999: there is no such thread" vpmc stat -e none -p 1,99999
 bad "-p: the first one has no counters then" 125 \
