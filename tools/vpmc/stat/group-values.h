@@ -24,7 +24,7 @@ struct group_source {
 struct worth group_metric_worth(const struct group_source *source,
 				const struct group_metric *metric);
 
-/* Writes a number as all formats have it. What rounds to zero has no sign. */
+/* Writes a number as all formats have it. Zero has no sign. */
 const char *group_number(double value, char text[GROUP_NUMBER]);
 
 /*
