@@ -191,6 +191,7 @@ mkfifo odd.json
 bad "a FIFO" 125 "${V}./odd.json: is no file, but a directory or a device; name a file" vpmc stat -M ./odd.json true
 bad "a directory" 125 "${V}./groups-mine: is no file, but a directory or a device; name a file" vpmc stat -M ./groups-mine true
 
+rm odd.json
 : >odd.json
 chmod 600 odd.json
 bad "an empty file" 125 "${V}./odd.json: is not JSON, or is cut off; write it as vpmc-group(5) says" vpmc stat -M ./odd.json true
@@ -209,12 +210,12 @@ reason() {
 }
 of_group -d
 equal "-d: as many as fit beside the usual ones" \
-	"instructions:u cycles:u branches:u branch-misses:u L1-dcache-loads:u" "$(counted)"
+	"instructions:u cycles:u branches:u L1-dcache-loads:u" "$(counted)"
 equal "-d: the others have a row that says why they are left out" \
-	"L1-dcache-load-misses:u no-counter LLC-loads:u $(reason LLC-loads) LLC-load-misses:u $(reason LLC-load-misses)" "$(awk -F , '$5 == "events" && $4 == "" { print $3, $13 }' csv | xargs)"
+	"branch-misses:u $(reason branch-misses) L1-dcache-load-misses:u no-counter LLC-loads $(reason LLC-loads) LLC-load-misses $(reason LLC-load-misses)" "$(awk -F , '$5 == "events" && $4 == "" { print $3, $13 }' csv | xargs)"
 of_group -dd --split
 equal "-dd --split: all that the processor has, and each once" \
-	"instructions:u cycles:u branches:u branch-misses:u L1-dcache-loads:u L1-dcache-load-misses:u dTLB-load-misses:u iTLB-loads:u iTLB-load-misses:u" \
+	"instructions:u cycles:u branches:u L1-dcache-loads:u L1-dcache-load-misses:u dTLB-load-misses:u iTLB-loads:u iTLB-load-misses:u" \
 	"$(counted)"
 LIBPFM_FORCE_PMU=nhm of_group -d -d -d -e cycles --split
 equal "-d -d -d: another processor has prefetches, and -e is kept" \
