@@ -9,6 +9,7 @@
 on() {
 	awk -v cpu="$1" '$1 == cpu { gsub(",", ""); print $2 }' "$2"
 }
+undisturbed
 taskset 1 vpmc stat -a -o table -e instructions:u,branches:u -- taskset 2 known
 equal "-a: COMMAND's status" 0 $?
 equal "-a: a line for each processor, and the sum" "CPU 0 1 all" "$(awk '!NF { exit } { printf "%s%s", s, $1; s = " " }' table)"

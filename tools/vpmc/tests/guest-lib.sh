@@ -94,6 +94,13 @@ await() {
 	done
 }
 
+# undisturbed: ends the processes that busybox's timeout leaves behind. They look each second
+# whether their command still runs, which counts on some processor.
+undisturbed() {
+	killall timeout 2>/dev/null
+	await sh -c '! pidof timeout'
+}
+
 # end PID: waits for a child and returns its status; kills it after some seconds
 end() {
 	_left=1000
