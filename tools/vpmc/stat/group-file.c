@@ -274,7 +274,7 @@ static bool read_alternative(struct reader *reader, struct json_object *object,
 static bool read_group(struct reader *reader, struct json_object *object, const char *name,
 		       struct metric_group *group)
 {
-	static const char *const members[] = { "$schema", "version", "name", "description",
+	static const char *const members[] = { "$schema", "$comment", "version", "name", "description",
 					       "alternatives", NULL };
 	static const char where[] = "the file";
 	struct json_object *version, *array;

@@ -82,9 +82,13 @@ equal "-I: a full disk: it is told once, and at the end" \
 	"vpmc: -I: No space left on device: no more intervals are written; COMMAND is counted to its end
 vpmc: full/json: cannot write it: No space left on device; free some space, or name another file by -o" "$(cat said)"
 umount full
-equal "-I: a closed pipe" "time
-ended 125" "$(rm -f ended; (vpmc stat -I 1 -x , -o - -e instructions -- sh -c 'known many; known many; touch ended' 2>/dev/null
-	echo $? >status) | head -n 1 | cut -d , -f 1; await test -s status; echo $(ls ended; cat status))"
+rm -f ended status
+(
+	vpmc stat -I 1 -x , -o - -e instructions -- sh -c 'known many; known many; touch ended' 2>/dev/null
+	echo $? >status
+) | head -n 1 >first
+await test -s status
+equal "-I: a closed pipe" "time ended 125" "$(cut -d , -f 1 first) $(ls ended) $(cat status)"
 
 # -D: as the same from the same place by vpmc ctl
 paused one vpmc stat --stopped -x , -o csv -e instructions --
