@@ -13,6 +13,9 @@
 #include "common/fail.h"
 #include "common/threads.h"
 
+#define MOST_READINGS	500
+#define MOST_THREADS	65536	/* those that have ended included */
+
 static DIR *open_tasks(pid_t pid)
 {
 	char name[32];
@@ -48,26 +51,39 @@ static pid_t next_in_reading(struct threads *threads)
 	return 0;
 }
 
+__attribute__((__noreturn__))
+static void too_fast(const struct threads *threads)
+{
+	fail(STATUS_OURS, "process %d: creates threads faster than they can be found; stop it meanwhile, by kill -STOP %d",
+	     threads->pid, threads->pid);
+}
+
+static void begin_reading(struct threads *threads)
+{
+	if (threads->readings++ == MOST_READINGS)
+		too_fast(threads);
+	threads->again = false;
+	threads->dir = open_tasks(threads->pid);
+}
+
 pid_t threads_next(struct threads *threads)
 {
 	pid_t tid;
 
-	do {
-		if (!threads->dir) {
-			threads->found = false;
-			threads->dir = open_tasks(threads->pid);
-		}
-		tid = next_in_reading(threads);
-	} while (!tid && threads->found);
+	if (!threads->readings)
+		begin_reading(threads);
+	while (!(tid = next_in_reading(threads)) && threads->again)
+		begin_reading(threads);
 	if (!tid) {
 		free(threads->tid);
 		threads->tid = NULL;
 		return 0;
 	}
+	if (threads->nr == MOST_THREADS)
+		too_fast(threads);
 	threads->tid = get_memory(threads->tid, threads->nr + 1,
 				  sizeof(*threads->tid));
 	threads->tid[threads->nr++] = tid;
-	threads->found = true;
 	return tid;
 }
 

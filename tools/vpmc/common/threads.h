@@ -17,13 +17,16 @@ struct threads {
 	pid_t *tid;		/* threads that were returned */
 	unsigned int nr;
 	DIR *dir;
-	bool found;		/* this reading of the directory has found one */
+	bool again;		/* the caller's: read the directory once more */
+	unsigned int readings;
 };
 
 /*
- * Returns a thread that it has not returned before. It reads /proc/PID/task again and again:
- * when a whole reading finds none that is new, it returns 0 and releases the memory. It also
- * returns 0 if there is no such process. threads->nr is the number of threads then.
+ * Returns a thread that it has not returned before, or 0 behind the last one, or if there is no
+ * such process. threads->nr is the number of threads then. The caller sets threads->again if
+ * others may be new because of this thread: it may have created some before the caller changed
+ * it. Then the whole directory is read once more. A process that creates threads for ever does
+ * not keep the caller here: after some hundred readings, or 65536 threads, this fails.
  */
 pid_t threads_next(struct threads *threads);
 

@@ -143,28 +143,38 @@ static void end_interval(struct counted *counted)
 	*sample = other;
 }
 
+/* The delay is over. If the PMU was taken away before, nothing is counted. */
+static void begin(struct counted *counted)
+{
+	if (vpmc_cpus_clear(counted->cpus))
+		counted->result->early = true;
+}
+
 /* Returns true if the measurement ends. */
 static bool do_what_is_due(struct counted *counted)
 {
-	enum moment moment;
-
-	while ((moment = moments_due(&counted->moments)) != MOMENT_NONE)
-		switch (moment) {
-		case MOMENT_BEGIN:
-			vpmc_cpus_clear(counted->cpus);
-			break;
-		case MOMENT_INTERVAL:
+	switch (moments_due(&counted->moments)) {
+	case MOMENT_NONE:
+		break;
+	case MOMENT_BEGIN:
+		begin(counted);
+		break;
+	case MOMENT_INTERVAL:
+		if (!counted->result->early)
 			end_interval(counted);
-			break;
-		case MOMENT_TIMEOUT:
-			counted->result->timed_out = true;
-			if (!counted->child.pid)
-				return true;
-			kill(counted->child.pid, SIGTERM);
-			break;
-		default:
-			child_lives_on(counted->child.pid);
-		}
+		else
+			moments_interval(&counted->moments);
+		break;
+	case MOMENT_TIMEOUT:
+		counted->result->timed_out = true;
+		if (!counted->child.pid)
+			return true;
+		kill(counted->child.pid, SIGTERM);
+		break;
+	case MOMENT_IMPATIENT:
+		child_lives_on(counted->child.pid);
+		break;
+	}
 	return false;
 }
 
@@ -186,16 +196,16 @@ static void wait_for(struct counted *counted)
 static void finish(struct counted *counted)
 {
 	struct cpus_result *result = counted->result;
+	unsigned int i;
 
 	result->revoked = vpmc_cpus_stop(counted->cpus) == -ENODATA;
 	result->elapsed = moments_end(&counted->moments);
-	if (counted->moments.delayed) {
-		result->early = true;
-		vpmc_cpus_clear(counted->cpus);
-	} else if (counted->options->series_ms) {
+	result->early |= counted->moments.delayed;
+	if (counted->options->series_ms && !result->early)
 		end_interval(counted);
-	}
 	cpus_read(counted->cpus, &counted->sample);
+	for (i = 0; result->early && i < counted->sample.nr; i++)
+		memset(counted->sample.cpu[i].sum, 0, sizeof(counted->sample.cpu[i].sum));
 }
 
 static int exit_status(const struct cpus_result *result)

@@ -133,6 +133,8 @@ static unsigned int each_thread(struct walk *walk,
 	pid_t tid;
 
 	while ((tid = threads_next(&threads))) {
+		/* What it has created before it is changed can be in another state. */
+		threads.again = visit == act;
 		v = open_counters(walk, tid);
 		if (!v)
 			continue;

@@ -17,14 +17,19 @@
 #include "ctl/reading.h"
 
 #define FORMAT_VERSION	1
+#define MOST_TRIES	100	/* to read a set and what it counts together */
 #define BESIDE_EVENTS	4	/* columns of a table: the thread, its name, state and run time */
 
 int reading_take(const struct vpmc *v, unsigned int flags, struct reading *reading)
 {
-	uint32_t number;
+	uint64_t number;
+	unsigned int tries = 0;
 	int error;
 
 	do {
+		/* A program that replaces its set for ever does not keep us here. */
+		if (tries++ == MOST_TRIES)
+			return -EAGAIN;
 		error = vpmc_read_sums(v, flags, &reading->sums);
 		number = reading->sums.set_number;
 		if (!error)
@@ -38,6 +43,8 @@ int reading_take(const struct vpmc *v, unsigned int flags, struct reading *readi
 
 const char *reading_remedy(int error)
 {
+	if (error == -EAGAIN)
+		return "it programs its counters again and again; stop it meanwhile, by kill -STOP";
 	return error == -EACCES ? "be a user who may count the kernel, because this set does" :
 				  "name one that lives";
 }

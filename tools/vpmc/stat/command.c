@@ -69,23 +69,23 @@ static void end_interval(struct counted *counted, struct moments *moments,
 static void do_what_is_due(struct counted *counted, struct moments *moments,
 			   const struct stat_options *options, struct run *run)
 {
-	enum moment moment;
-
-	while ((moment = moments_due(moments)) != MOMENT_NONE)
-		switch (moment) {
-		case MOMENT_BEGIN:
-			tap_begin(&counted->tap);
-			break;
-		case MOMENT_INTERVAL:
-			end_interval(counted, moments, options);
-			break;
-		case MOMENT_TIMEOUT:
-			run->timed_out = true;
-			kill(counted->child.pid, SIGTERM);
-			break;
-		default:
-			child_lives_on(counted->child.pid);
-		}
+	switch (moments_due(moments)) {
+	case MOMENT_NONE:
+		break;
+	case MOMENT_BEGIN:
+		tap_begin(&counted->tap);
+		break;
+	case MOMENT_INTERVAL:
+		end_interval(counted, moments, options);
+		break;
+	case MOMENT_TIMEOUT:
+		run->timed_out = true;
+		kill(counted->child.pid, SIGTERM);
+		break;
+	case MOMENT_IMPATIENT:
+		child_lives_on(counted->child.pid);
+		break;
+	}
 }
 
 static void wait_for(struct counted *counted, const struct stat_options *options,

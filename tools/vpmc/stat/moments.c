@@ -80,13 +80,14 @@ enum moment moments_due(struct moments *moments)
 		begin_now(moments);
 		return MOMENT_BEGIN;
 	}
-	if (moments->next && now() >= moments->next)
-		return MOMENT_INTERVAL;
+	/* Intervals come last: printing them may take longer than they are. */
 	if (is_due(&moments->end)) {
 		moments->patience = now() + PATIENCE;
 		return MOMENT_TIMEOUT;
 	}
-	return is_due(&moments->patience) ? MOMENT_IMPATIENT : MOMENT_NONE;
+	if (is_due(&moments->patience))
+		return MOMENT_IMPATIENT;
+	return moments->next && now() >= moments->next ? MOMENT_INTERVAL : MOMENT_NONE;
 }
 
 struct interval moments_interval(struct moments *moments)

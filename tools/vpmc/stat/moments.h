@@ -40,7 +40,10 @@ void moments_begin(struct moments *moments, const struct stat_options *options);
 /* Returns the milliseconds until something is due, or -1: nothing will be. For poll(). */
 int moments_wait(const struct moments *moments);
 
-/* Returns what is due now. Returns each moment once; there may be several. */
+/*
+ * Returns what is due now, each moment once. If there are several, moments_wait() returns 0
+ * until all were returned. Callers look for the end of COMMAND in between.
+ */
 enum moment moments_due(struct moments *moments);
 
 /* What intervals are printed with: when the latest one ended, and how long it was */

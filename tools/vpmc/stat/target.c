@@ -35,6 +35,7 @@ struct target {
 	unsigned int nr;
 	struct vpmc_control ours;	/* set that we programmed */
 	unsigned int programmed;	/* number of threads that lived with it */
+	unsigned int inherited;		/* number of threads that had it already */
 };
 
 /* The only target. An exit handler removes its sets. */
@@ -158,8 +159,10 @@ static void program(struct target *target, pid_t tid, pid_t process)
 	member = &target->member[target->nr++];
 	*member = (struct member){ .tid = tid };
 	thread_name(tid, member->name);
-	if (has_set(target, member))
+	if (has_set(target, member)) {
+		target->inherited++;
 		return;
+	}
 	result = vpmc_open_thread(&v, tid, 0, &error);
 	/* A process that uses io_uring has threads of the kernel, too. */
 	if (process && (vanished(result) || (result == -EOPNOTSUPP && tid != process)))
@@ -206,8 +209,13 @@ static void program_process(struct target *target, pid_t pid)
 	struct threads threads = { .pid = pid };
 	pid_t tid;
 
-	while ((tid = threads_next(&threads)))
+	while ((tid = threads_next(&threads))) {
+		unsigned int before = target->inherited;
+
 		program(target, tid, pid);
+		/* What a thread with our set creates has it, too. */
+		threads.again |= target->inherited == before;
+	}
 	/*
 	 * If the process does not exist, opening its first thread
 	 * reports the error.
@@ -274,25 +282,25 @@ static void end_interval(struct target *target, struct moments *moments)
 static bool do_what_is_due(struct target *target, struct moments *moments,
 			   const struct child *child, struct run *run)
 {
-	enum moment moment;
-
-	while ((moment = moments_due(moments)) != MOMENT_NONE)
-		switch (moment) {
-		case MOMENT_BEGIN:
-			for_each_tap(target, tap_begin);
-			break;
-		case MOMENT_INTERVAL:
-			end_interval(target, moments);
-			break;
-		case MOMENT_TIMEOUT:
-			run->timed_out = true;
-			if (!child->pid)
-				return true;
-			kill(child->pid, SIGTERM);
-			break;
-		default:
-			child_lives_on(child->pid);
-		}
+	switch (moments_due(moments)) {
+	case MOMENT_NONE:
+		break;
+	case MOMENT_BEGIN:
+		for_each_tap(target, tap_begin);
+		break;
+	case MOMENT_INTERVAL:
+		end_interval(target, moments);
+		break;
+	case MOMENT_TIMEOUT:
+		run->timed_out = true;
+		if (!child->pid)
+			return true;
+		kill(child->pid, SIGTERM);
+		break;
+	case MOMENT_IMPATIENT:
+		child_lives_on(child->pid);
+		break;
+	}
 	return false;
 }
 

@@ -223,6 +223,9 @@ wait
 equal "-a -D: what was before is left out" yes "$([ "$(total instructions:u csv)" -lt "$KNOWN_ALONE" ] && echo yes)"
 vpmc stat -a -D 100000 -x , -o csv -e instructions:u -- known
 equal "-a -D: it ends before" "0 early" "$(awk -F , '$1 == "" && $3 == "instructions:u" { print $4, $8 }' csv)"
+vpmc stat -a -D 300 -I 100 -j -o json -e instructions:u -- sh -c 'known
+	echo 1 >/proc/sys/kernel/vpmc_revoke; sleep 0.6; echo 0 >/proc/sys/kernel/vpmc_revoke'
+equal "-a -D: revoked within the delay: nothing is counted" "1 1 1" "$(wc -l <json) $(grep -c '"early":true' json) $(grep -c '"value":0}' json)"
 vpmc stat -a --timeout 50 -x , -o csv -e instructions:u
 equal "-a --timeout: CSV" 1 "$(awk -F , '$3 == "timed-out" { print $4 }' csv)"
 vpmc stat -a -o text -e instructions:u -- sh -c 'exit 3'
