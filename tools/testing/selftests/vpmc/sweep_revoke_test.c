@@ -18,10 +18,10 @@ FIXTURE(sweep_revoke)
 	unsigned long regained;	/* it was granted, and refused one instruction earlier */
 	bool refused_before;
 	struct set other;	/* of the thread on CPU 1; its page is not mapped */
-	pid_t tid;		/* that thread, */
-	pid_t counter;		/* and who counts its kernel mode */
-	bool done;		/* that thread has read, or was refused, */
-	bool may;		/* and which of the two */
+	pid_t tid;		/* the thread on CPU 1 */
+	pid_t counter;		/* the process that counts its kernel mode, or 0 */
+	bool done;		/* the thread on CPU 1 has executed its RDPMC */
+	bool may;		/* that RDPMC was permitted */
 	int wrong;
 };
 
@@ -312,7 +312,7 @@ static uint32_t kernel_total(void)
 	return a;
 }
 
-/* The thread on CPU 1 gets a set, which runs. CPU 0 is held by nothing that matters. */
+/* The thread on CPU 1 gets a set, which runs. */
 static int begin_to_count(struct sweep *s)
 {
 	struct set *set = &reading->other;
