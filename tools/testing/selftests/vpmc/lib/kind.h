@@ -45,13 +45,19 @@ static inline bool machine_is_amd(void)
 	return machine.kind == VPMC_KIND_AMD;
 }
 
+/* Two counters, and no fixed ones. */
+static inline bool machine_is_p6(void)
+{
+	return machine.kind == VPMC_KIND_P6;
+}
+
 static inline bool machine_is_zhaoxin(void)
 {
 	return !strncmp((const char *)machine.name, "Zhaoxin", 7);
 }
 
 /*
- * AMD counts only cycles, which have no fixed rate. One instruction is one
+ * AMD and P6 count only cycles, which have no fixed rate. One instruction is one
  * cycle.
  */
 static inline uint64_t event_here(uint64_t evtsel)
@@ -61,11 +67,15 @@ static inline uint64_t event_here(uint64_t evtsel)
 		{ EV_CYCLES & EVENT_MASK, 0x76 },
 		{ EV_REF & EVENT_MASK, 0x76 },
 		{}
+	}, p6[][2] = {
+		{ EV_REF & EVENT_MASK, EV_CYCLES & EVENT_MASK },
+		{}
 	}, zhaoxin[][2] = {
 		{ EV_CYCLES & EVENT_MASK, 0x82 },
 		{}
 	}, none[][2] = { {} };
 	const uint16_t (*event)[2] = machine_is_amd() ? amd :
+				     machine_is_p6() ? p6 :
 				     machine_is_zhaoxin() ? zhaoxin : none;
 
 	for (; (*event)[0]; event++)
@@ -83,7 +93,7 @@ static inline uint32_t index_here(uint32_t index, uint64_t taken)
 {
 	uint32_t i;
 
-	if (!machine_is_amd() || index == VPMC_ANY)
+	if (!(machine_is_amd() || machine_is_p6()) || index == VPMC_ANY)
 		return index;
 	if (index < machine.nr_gp && !(taken & 1ULL << index))
 		return index;

@@ -316,12 +316,16 @@ struct choice {
 	uint32_t index;
 };
 
+/* Where there are two counters, a set has the first two elements of a list. */
 static inline void control_of(struct vpmc_control *control,
 			      const struct choice *choice, unsigned int flags)
 {
 	control_init(control, flags);
-	for (; choice->evtsel; choice++)
+	for (; choice->evtsel; choice++) {
+		if (machine_is_p6() && control->nr_counters == machine.nr_gp)
+			break;
 		control_choose(control, choice->evtsel, choice->index);
+	}
 }
 
 static inline int set_program(struct set *set, const struct choice *choice)
