@@ -316,9 +316,8 @@ void test_p6_cache(void)
 	test_cache_event("P6: lines in another state: not known", P6_L2_MODIFIED, 0, 0, 0);
 	pmu_clear();
 	switch_msr = MSR_EVTSEL0;
-	wrmsr(MSR_EVTSEL0, P6_DATA_REFS | COUNT_OS);
-	asm volatile("movl $0, (%0)" : : "r"(WALK_START) : "memory");
-	wrmsr(MSR_EVTSEL0, 0);
-	check_eq("P6: a store is a data reference", rdpmc(0), 1);
+	rep_stos(P6_DATA_REFS | COUNT_OS, (void *)WALK_START, MANY);
+	/* and it loads switch_msr */
+	check_eq("P6: stores are data references, too", rdpmc(0), MANY + 1);
 	pmu_clear();
 }
