@@ -83,6 +83,8 @@ static void test_absent(void)
 {
 	u32 wrong = 0;
 
+	pmu_clear();
+	wrmsr(MSR_PMC0, 1000);	/* what another address would show */
 	for (u32 i = NUM_P6; i < NUM_GP; i++)
 		wrong += !absent(MSR_EVTSEL0 + i) + !absent(MSR_PMC0 + i);
 	check_eq("P6: no third counter", wrong, 0);
@@ -217,6 +219,20 @@ static void test_overflow(void)
 	asm volatile("sti; nop; cli" : : : "memory");
 }
 
+static void test_rep(void)
+{
+	static char buf[4096];
+
+	for (u32 i = 0; i < NUM_P6; i++) {
+		pmu_clear();
+		rep_stos(pmu_setup(i, EVENT_INSNS, 0, false), buf, sizeof(buf));
+		check_eq("P6: REP is one instruction", rdpmc(i), REP_INSNS);
+		pmu_clear();
+		rep_stos(pmu_setup(i, EVENT_CYCLES, 0, false), buf, sizeof(buf));
+		check_eq("P6: its passes are cycles", rdpmc(i), REP_INSNS + sizeof(buf));
+	}
+}
+
 static void test_events(void)
 {
 	/* what only one of the counters counts is not modelled */
@@ -275,6 +291,7 @@ void test_p6(void)
 	test_modes();
 	test_overflow();
 	test_events();
+	test_rep();
 	if (want_p6 == P6_CORE_2)
 		test_global();
 	pmu_clear();
