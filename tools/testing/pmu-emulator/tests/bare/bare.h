@@ -30,6 +30,8 @@
 
 #define NUM_GP			4
 #define NUM_FIXED		3
+#define NUM_P6			2
+#define P6_WIDTH		40
 #define FIXED			32	/* bit of fixed counter 0 in GLOBAL_* */
 #define ALL_COUNTERS		0x70000000full
 
@@ -177,6 +179,10 @@ extern u32 want_amd;		/* number of counters; 0: Intel's PMU */
 extern u32 want_family;		/* AMD's */
 extern bool want_v2;		/* version 2 of AMD's PMU */
 extern u32 want_v2_counters;	/* the number that CPUID tells of with it */
+extern u32 want_p6;		/* 0: no property of P6's */
+#define P6_PROPER	1	/* P6 without CPUID leaf 0AH */
+#define P6_CORE_DUO	2	/* version 1 */
+#define P6_CORE_2	3	/* version 2: stepping 4 */
 extern u32 want_version;
 extern u32 want_width;
 extern bool want_full;
@@ -221,6 +227,8 @@ void test_no_rdpmc(void);
 void test_no_writes(u32 mask);
 void test_amd(void);
 void test_amd_v2(void);
+void test_p6(void);
+void test_p6_cache(void);
 void test_no_amd_v2(void);
 void test_ack_enabled(void);
 void test_erratum_nehalem(void);
@@ -253,9 +261,10 @@ static inline u64 ctr_mask(void)
 	return (1ull << want_width) - 1;
 }
 
+/* Tests of what P6 has do not use the global registers that Core 2 has, too. */
 static inline bool has_global(void)
 {
-	return !want_amd && want_version >= 2;
+	return !want_amd && !want_p6 && want_version >= 2;
 }
 
 static inline u32 num_fixed(void)
@@ -365,9 +374,14 @@ static inline u32 v6_msr(u32 ctr, u32 which)
 	return first + MSR_V6_STEP * (ctr % FIXED) + which;
 }
 
-/* Returns the MSR of the counter with this bit in GLOBAL_CTRL */
+/*
+ * Returns the MSR of the counter with this bit in GLOBAL_CTRL. P6 has two: tests that use
+ * counters 2 and 3 take 0 and 1 there.
+ */
 static inline u32 ctr_msr(u32 ctr)
 {
+	if (want_p6)
+		return MSR_PMC0 + ctr % NUM_P6;
 	if (want_amd)
 		return want_amd > 4 ? 0xc0010201 + 2 * ctr : 0xc0010004 + ctr;
 	return ctr < FIXED ? MSR_PMC0 + ctr : MSR_FIXED_CTR0 + ctr - FIXED;
@@ -375,6 +389,8 @@ static inline u32 ctr_msr(u32 ctr)
 
 static inline u32 evtsel_msr(u32 ctr)
 {
+	if (want_p6)
+		return MSR_EVTSEL0 + ctr % NUM_P6;
 	if (want_amd)
 		return want_amd > 4 ? 0xc0010200 + 2 * ctr : 0xc0010000 + ctr;
 	return MSR_EVTSEL0 + ctr;

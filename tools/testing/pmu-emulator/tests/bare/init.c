@@ -45,8 +45,8 @@ u32 ap_leaf_23h_ebx(void)
 
 void test_init(void)
 {
-	u32 msr = want_amd ? evtsel_msr(0) : MSR_GLOBAL_CTRL;
-	u32 ctr = want_amd ? ctr_msr(0) : MSR_FIXED_CTR0;
+	u32 msr = has_global() ? MSR_GLOBAL_CTRL : evtsel_msr(0);
+	u32 ctr = has_global() ? MSR_FIXED_CTR0 : ctr_msr(0);
 	u32 control, counter;
 
 	check("second processor: it starts", ask_ap(msr, ctr, &control, &counter));
@@ -55,7 +55,7 @@ void test_init(void)
 		check("second processor: it runs at each PAUSE", pauses < FEW_PAUSES);
 	}
 	check_eq("second processor: control after RESET", control,
-		 want_amd ? 0 : (1 << NUM_GP) - 1);
+		 has_global() ? (1 << NUM_GP) - 1 : 0);
 	check_eq("second processor: counter after RESET", counter, 0);
 	if (want_version >= 6)
 		check_eq("second processor: CPUID.23H.0:EBX", ap_leaf_23h_ebx(),

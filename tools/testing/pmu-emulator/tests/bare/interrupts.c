@@ -339,10 +339,11 @@ static void test_trigger_pmi(void)
 	check_eq("trigger: it comes when it is held no more", pmi.count, 1);
 }
 
-/* DEBUGCTL keeps two bits, in version 1 and AMD's PMU none. No bit faults. */
+/* DEBUGCTL keeps two bits, in version 1, P6 and AMD's PMU none. No bit faults. */
 static void test_debugctl(void)
 {
-	u64 kept = has_global() ? FREEZE_ON_PMI | FREEZE_IN_SMM : 0;
+	bool keeps = has_global() || want_p6 == P6_CORE_2;
+	u64 kept = keeps ? FREEZE_ON_PMI | FREEZE_IN_SMM : 0;
 	u32 wrong = 0, faults = gp_count;
 
 	check_eq("DEBUGCTL: zero at reset", rdmsr(MSR_DEBUGCTL), 0);

@@ -7,7 +7,7 @@
  * pt=0|1; or amd=4|6, the number of counters, with family=N, and v2=1 for
  * version 2, of which CPUID tells of v2_counters=N counters; or pmu=0. With
  * no_rdpmc=N, RDPMC does not find N counters. hybrid=1 also tests a processor
- * with two types of core.
+ * with two types of core. p6=1|2|3: P6, Core Duo, or Core 2 of stepping 4.
  *
  * These options test only one thing each: l1_size=N l1_ways=N l1_line=N and
  * l2_* data caches, and branches=1 mispredicted branches; ack=1 status bits
@@ -34,7 +34,7 @@
 
 volatile u32 ticks, gp_count;
 bool want_pmu = true;
-u32 want_amd, want_family, want_no_rdpmc, want_mask;
+u32 want_amd, want_family, want_no_rdpmc, want_mask, want_p6;
 bool want_v2;
 u32 want_v2_counters;
 u32 want_version = 2;
@@ -174,8 +174,9 @@ void bare_main(const u32 *multiboot)
 	want_family = option(cmdline, "family=", want_family);
 	want_v2 = option(cmdline, "v2=", want_v2);
 	want_v2_counters = option(cmdline, "v2_counters=", want_amd);
+	want_p6 = option(cmdline, "p6=", want_p6);
 	want_version = option(cmdline, "version=", want_version);
-	want_width = option(cmdline, "width=", want_width);
+	want_width = option(cmdline, "width=", want_p6 ? P6_WIDTH : want_width);
 	want_full = option(cmdline, "full=", want_full);
 	want_pt = option(cmdline, "pt=", want_pt);
 	want_user_disable = option(cmdline, "user_disable=", want_user_disable);
@@ -214,6 +215,8 @@ void bare_main(const u32 *multiboot)
 		test_silicon();
 		if (want_reload)
 			test_silicon_reload();
+	} else if (want_p6 && want_l1.size) {
+		test_p6_cache();
 	} else if (want_l1.size || want_branches) {
 		if (want_l1.size) {
 			test_cache();
@@ -247,6 +250,12 @@ void bare_main(const u32 *multiboot)
 		else
 			test_no_amd_v2();
 		test_amd();
+		test_counting();
+		test_interrupts();
+		test_resume_flag();
+		test_init();
+	} else if (want_p6) {
+		test_p6();
 		test_counting();
 		test_interrupts();
 		test_resume_flag();

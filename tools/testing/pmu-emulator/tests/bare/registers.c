@@ -16,7 +16,7 @@ void pmu_clear(void)
 {
 	if (has_global())
 		wrmsr(MSR_GLOBAL_CTRL, 0);
-	for (u32 i = 0; i < (want_amd ? want_amd : NUM_GP); i++) {
+	for (u32 i = 0; i < (want_amd ? want_amd : want_p6 ? NUM_P6 : NUM_GP); i++) {
 		wrmsr(evtsel_msr(i), 0);
 		wrmsr(ctr_msr(i), 0);
 	}
@@ -42,12 +42,39 @@ static u32 amd_event(u32 event)
 	return event;
 }
 
+/* Returns P6's number of an event from Intel's architectural one */
+static u32 p6_event(u32 event)
+{
+	switch (event & 0xffff) {
+	case EVENT_CYCLES:
+	case EVENT_REF_CYCLES:
+		return (event & ~0xffffu) | 0x79;
+	}
+	return event;
+}
+
+/* EN in select 0 is for both counters. Counter 0 counts no event meanwhile. */
+static u64 p6_start(u32 ctr, u32 evtsel)
+{
+	switch_msr = MSR_EVTSEL0;
+	if (evtsel_msr(ctr) == MSR_EVTSEL0)
+		return evtsel;
+	wrmsr(evtsel_msr(ctr), evtsel & ~EVTSEL_EN);
+	return EVTSEL_EN;
+}
+
 u64 pmu_setup(u32 ctr, u32 event, u64 value, bool pmi)
 {
-	u32 evtsel = (want_amd ? amd_event(event) : event) | COUNT_OS |
-		     (pmi ? EVTSEL_INT : 0);
+	u32 evtsel = COUNT_OS | (pmi ? EVTSEL_INT : 0);
 
+	if (want_amd)
+		event = amd_event(event);
+	else if (want_p6 == P6_PROPER)
+		event = p6_event(event);
+	evtsel |= event;
 	wrmsr(ctr_msr(ctr), value & ctr_mask());
+	if (want_p6)
+		return p6_start(ctr, evtsel);
 	if (!has_global()) {
 		switch_msr = evtsel_msr(ctr);
 		return evtsel;
