@@ -6,6 +6,7 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include "bare.h"
+#include "netburst.h"
 #include "pmu-test-msr.h"
 
 #define AP_APIC_ID	1
@@ -45,8 +46,10 @@ u32 ap_leaf_23h_ebx(void)
 
 void test_init(void)
 {
-	u32 msr = want_amd ? evtsel_msr(0) : MSR_GLOBAL_CTRL;
-	u32 ctr = want_amd ? ctr_msr(0) : MSR_FIXED_CTR0;
+	bool per_counter = want_amd || want_netburst;
+	u32 msr = want_netburst ? MSR_CRU_ESCR0 :
+		  want_amd ? evtsel_msr(0) : MSR_GLOBAL_CTRL;
+	u32 ctr = per_counter ? ctr_msr(0) : MSR_FIXED_CTR0;
 	u32 control, counter;
 
 	check("second processor: it starts", ask_ap(msr, ctr, &control, &counter));
@@ -55,7 +58,7 @@ void test_init(void)
 		check("second processor: it runs at each PAUSE", pauses < FEW_PAUSES);
 	}
 	check_eq("second processor: control after RESET", control,
-		 want_amd ? 0 : (1 << NUM_GP) - 1);
+		 per_counter ? 0 : (1 << NUM_GP) - 1);
 	check_eq("second processor: counter after RESET", counter, 0);
 	if (want_version >= 6)
 		check_eq("second processor: CPUID.23H.0:EBX", ap_leaf_23h_ebx(),

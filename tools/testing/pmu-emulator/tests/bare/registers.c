@@ -16,6 +16,8 @@ void pmu_clear(void)
 {
 	if (has_global())
 		wrmsr(MSR_GLOBAL_CTRL, 0);
+	if (want_netburst)
+		netburst_clear();
 	for (u32 i = 0; i < (want_amd ? want_amd : NUM_GP); i++) {
 		wrmsr(evtsel_msr(i), 0);
 		wrmsr(ctr_msr(i), 0);
@@ -47,6 +49,8 @@ u64 pmu_setup(u32 ctr, u32 event, u64 value, bool pmi)
 	u32 evtsel = (want_amd ? amd_event(event) : event) | COUNT_OS |
 		     (pmi ? EVTSEL_INT : 0);
 
+	if (want_netburst)
+		return netburst_setup(ctr, event, value, pmi);
 	wrmsr(ctr_msr(ctr), value & ctr_mask());
 	if (!has_global()) {
 		switch_msr = evtsel_msr(ctr);
