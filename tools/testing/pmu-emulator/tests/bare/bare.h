@@ -95,6 +95,8 @@
 #define USER_DATA		0x20
 #define TASK_STATE		0x28
 #define KERNEL_CODE_64		0x30
+#define CPL_1_CODE		0x38	/* those of visit_1_and_3() */
+#define CPL_1_DATA		0x40
 
 /* The second processor: where it starts and reports, what it writes */
 #define AP_START		0x8000
@@ -154,6 +156,7 @@ extern char walk_loaded[], walk_saved[];
 extern void access_memory(void *p, u32 n);
 extern void branch_a(u32 taken), branch_b(u32 taken);
 extern u64 rdpmc_on(u32 stack_and_code, u32 index);
+extern void visit_1_and_3(void);
 extern char user_done[];
 extern u64 gdt[];
 extern u32 task_state[];

@@ -397,6 +397,19 @@ static void test_filters(void)
 		       PMU_TEST_ESCR(PMU_TEST_PAGE_FAULTS) | ESCR_OS), 0);
 }
 
+/* Returns what such an ESCR has counted in user mode, after its first instruction there */
+static u64 count_inside(u32 cccr, u32 bits)
+{
+	u64 inside;
+
+	netburst_clear();
+	wrmsr(MSR_CRU_ESCR0, bits);
+	wrmsr(MSR_CCCR0 + 12, cccr | CCCR_RUN | CCCR_SELECT(4));
+	inside = rdpmc_at(3, 12);
+	wrmsr(MSR_CCCR0 + 12, 0);
+	return inside;
+}
+
 /* Cycles of one mode begin when that mode is entered. */
 static void test_edges(void)
 {
@@ -409,6 +422,18 @@ static void test_edges(void)
 	check_eq("edge: into kernel mode", count_visits(edge, cycles | ESCR_OS, 6), 6);
 	check_eq("edge: where not user mode begins",
 		 count_visits(edge | no, cycles | ESCR_USR, 7), 7);
+	check_eq("edge: in user mode, that has been entered",
+		 count_inside(edge, cycles | ESCR_USR), 1);
+	check_eq("edge: but kernel mode has not", count_inside(edge, cycles | ESCR_OS), 0);
+	check_eq("edge: complement: user mode has not been left",
+		 count_inside(edge | no, cycles | ESCR_USR), 0);
+	check_eq("edge: complement: kernel mode has",
+		 count_inside(edge | no, cycles | ESCR_OS), 1);
+	netburst_clear();
+	wrmsr(MSR_CRU_ESCR0, cycles | ESCR_USR);
+	wrmsr(MSR_CCCR0 + 12, edge | CCCR_RUN | CCCR_SELECT(4));
+	visit_1_and_3();
+	check_eq("edge: from CPL 1 to 3 the mode stays", rdpmc(12), 1);
 	check_eq("edge: of both modes: none", count_visits(edge, both, 5), 0);
 	check_eq("edge: of what always holds: none",
 		 count_visits(edge | no | one, cycles | ESCR_USR, 5), 0);
