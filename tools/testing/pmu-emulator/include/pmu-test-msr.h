@@ -60,6 +60,10 @@
 
 #define PMU_TEST_EVTSEL(event)  ((event) << 8 | 0xf0u)
 
+/* The same for NetBurst: the ESCR, which may be any one, without modes */
+#define PMU_TEST_NETBURST_EVENT 0x3fu
+#define PMU_TEST_ESCR(event)    (PMU_TEST_NETBURST_EVENT << 25 | (event) << 9)
+
 #define PMU_TEST_TOTALS         0x4fff5055u
 
 /*

@@ -28,6 +28,12 @@
 #define V6_CFG_B		2	/* auto counter reload: */
 #define V6_CFG_C		3
 
+/* On NetBurst tests of all PMUs take counters 12 to 15, which have most events. */
+#define NETBURST_INDEX0		12
+#define NETBURST_CTR0		0x30c
+#define NETBURST_CCCR0		0x36c
+#define NETBURST_PMI		(1u << 26)
+
 #define NUM_GP			4
 #define NUM_FIXED		3
 #define NUM_P6			2
@@ -91,6 +97,8 @@
 #define USER_DATA		0x20
 #define TASK_STATE		0x28
 #define KERNEL_CODE_64		0x30
+#define CPL_1_CODE		0x38	/* those of visit_1_and_3() */
+#define CPL_1_DATA		0x40
 
 /* The second processor: where it starts and reports, what it writes */
 #define AP_START		0x8000
@@ -150,6 +158,7 @@ extern char walk_loaded[], walk_saved[];
 extern void access_memory(void *p, u32 n);
 extern void branch_a(u32 taken), branch_b(u32 taken);
 extern u64 rdpmc_on(u32 stack_and_code, u32 index);
+extern void visit_1_and_3(void);
 extern char user_done[];
 extern u64 gdt[];
 extern u32 task_state[];
@@ -177,6 +186,7 @@ extern volatile u64 pmi_restart;
 extern bool want_pmu;
 extern u32 want_amd;		/* number of counters; 0: Intel's PMU */
 extern u32 want_family;		/* AMD's */
+extern u32 want_netburst;	/* model of NetBurst; 0: another PMU */
 extern bool want_v2;		/* version 2 of AMD's PMU */
 extern u32 want_v2_counters;	/* the number that CPUID tells of with it */
 extern u32 want_p6;		/* 0: no property of P6's */
@@ -232,6 +242,10 @@ void test_p6_cache(void);
 void test_no_amd_v2(void);
 void test_ack_enabled(void);
 void test_erratum_nehalem(void);
+void test_netburst(void);
+void test_netburst_branches(void);
+void test_misc_enable(bool available);
+void test_erratum_n15(void);
 void test_tsx_force_abort(void);
 void test_hybrid(void);
 void test_big_core(void);
@@ -264,7 +278,7 @@ static inline u64 ctr_mask(void)
 /* Tests of what P6 has do not use the global registers that Core 2 has, too. */
 static inline bool has_global(void)
 {
-	return !want_amd && !want_p6 && want_version >= 2;
+	return !want_amd && !want_p6 && !want_netburst && want_version >= 2;
 }
 
 static inline u32 num_fixed(void)
@@ -384,6 +398,8 @@ static inline u32 ctr_msr(u32 ctr)
 		return MSR_PMC0 + ctr % NUM_P6;
 	if (want_amd)
 		return want_amd > 4 ? 0xc0010201 + 2 * ctr : 0xc0010004 + ctr;
+	if (want_netburst)
+		return NETBURST_CTR0 + ctr;
 	return ctr < FIXED ? MSR_PMC0 + ctr : MSR_FIXED_CTR0 + ctr - FIXED;
 }
 
@@ -393,12 +409,16 @@ static inline u32 evtsel_msr(u32 ctr)
 		return MSR_EVTSEL0 + ctr % NUM_P6;
 	if (want_amd)
 		return want_amd > 4 ? 0xc0010200 + 2 * ctr : 0xc0010000 + ctr;
+	if (want_netburst)
+		return NETBURST_CCCR0 + ctr;
 	return MSR_EVTSEL0 + ctr;
 }
 
 /* Returns the index of RDPMC of this counter */
 static inline u32 rdpmc_index(u32 ctr)
 {
+	if (want_netburst)
+		return NETBURST_INDEX0 + ctr;
 	return ctr < FIXED ? ctr : RDPMC_FIXED + ctr - FIXED;
 }
 
@@ -410,6 +430,10 @@ void pmu_clear(void);
  * starts when the returned value is written to switch_msr.
  */
 u64 pmu_setup(u32 ctr, u32 event, u64 value, bool pmi);
+
+/* The same two on NetBurst. pmu_clear() and pmu_setup() call them. */
+void netburst_clear(void);
+u64 netburst_setup(u32 ctr, u32 event, u64 value, bool pmi);
 
 /* Allows RDPMC at CPL 1 to 3 */
 void set_pce(bool on);

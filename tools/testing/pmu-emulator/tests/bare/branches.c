@@ -132,7 +132,9 @@ static void test_events(void)
 	u32 event = want_amd ? 0xc3 : 0xc5;
 	u32 r[4];
 
-	if (!want_amd && want_p6 != P6_PROPER) {
+	if (want_netburst) {
+		test_netburst_branches();
+	} else if (!want_amd && want_p6 != P6_PROPER) {
 		cpuid(0xa, r);
 		check_eq("CPUID.0AH:EBX: branch misses are available",
 			 r[1] & 1 << 6, 0);

@@ -6,6 +6,7 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include "bare.h"
+#include "netburst.h"
 #include "pmu-test-msr.h"
 
 /* Memory that nothing else uses: one area is measured, another one evicts it */
@@ -344,6 +345,53 @@ static void test_amd_events(void)
 	check_eq("no unit mask: nothing", COUNTED(refills, MIX, AREA, 0), 0);
 }
 
+/* The same with an ESCR, and a counter of it */
+#define NETBURST(ctr, select, msr, escr, code, p, n) ({			\
+	u32 _n;								\
+									\
+	evict();							\
+	netburst_clear();						\
+	wrmsr(MSR_RAT_ESCR0, tags | ESCR_OS);				\
+	wrmsr(msr, (escr) | ESCR_OS);					\
+	wrmsr(MSR_CCCR0 + (ctr), CCCR_RUN | CCCR_SELECT(select));	\
+	_n = ADDED("rdpmc", ctr, code, p, n);				\
+	wrmsr(MSR_CCCR0 + (ctr), 0);					\
+	_n;								\
+})
+
+#define BSQ(mask, code, n) \
+	NETBURST(0, 7, MSR_BSU_ESCR0, ESCR(0x0c, mask), code, AREA, n)
+#define FRONT_END(mask) \
+	NETBURST(12, 5, MSR_CRU_ESCR2, ESCR(0x08, mask), MIX, AREA, 0)
+
+static void test_netburst_events(void)
+{
+	u32 s1 = same_set(&want_l1), w = want_l1.ways, tags = 0;
+
+	check_eq("BSQ_cache_reference, read misses", BSQ(0x100, MIX, 0), 3);
+	check_eq("write misses", BSQ(0x400, MIX, 0), 2);
+	check_eq("read hits", BSQ(0x001, REFILL, s1 | (w + 1)), 1);
+	check_eq("read hits and misses", BSQ(0x101, REFILL, s1 | (w + 1)), w + 2);
+	check_eq("perf's cache-misses", BSQ(0x700, MIX, 0), 5);
+	check_eq("hits of other states and a third level: nothing",
+		 BSQ(0x2fe, REFILL, s1 | (w + 1)), 0);
+	check_eq("front_end_event without tags: nothing", FRONT_END(1), 0);
+	tags = ESCR(0x02, 2) | ESCR_TAG(0);
+	check_eq("tagged loads", FRONT_END(1), 4);
+	check_eq("bogus ones: nothing", FRONT_END(2), 0);
+	check_eq("uop_type itself: nothing",
+		 NETBURST(12, 2, MSR_RAT_ESCR0, tags, MIX, AREA, 0), 0);
+	tags = ESCR(0x02, 4) | ESCR_TAG(0);
+	check_eq("tagged stores", FRONT_END(1), 2);
+	tags = ESCR(0x02, 6) | ESCR_TAG(0);
+	check_eq("both", FRONT_END(1), 6);
+	tags = ESCR(0x02, 6);
+	check_eq("tags are not enabled: nothing", FRONT_END(1), 0);
+	check_eq("test event: store misses",
+		 NETBURST(0, 7, MSR_BSU_ESCR0, PMU_TEST_ESCR(PMU_TEST_L2_STORE_MISSES), MIX,
+			  AREA, 0), 2);
+}
+
 static void test_test_events(void)
 {
 	check_eq("test event: loads",
@@ -364,10 +412,13 @@ void test_cache(void)
 	test_instructions();
 	test_unaligned();
 	test_strings();
-	if (want_amd)
+	if (want_netburst)
+		test_netburst_events();
+	else if (want_amd)
 		test_amd_events();
 	else
 		test_intel_events();
-	test_test_events();
+	if (!want_netburst)
+		test_test_events();
 	pmu_clear();
 }

@@ -126,6 +126,8 @@ static void test_loops(void)
 	}
 	check_eq("loops of known length: every counter and event", wrong, 0);
 
+	if (want_netburst)
+		return;
 	check_eq("edge: counts nothing",
 		 count_spin(0, EVENT_INSNS | EVTSEL_EDGE, LOOPS), 0);
 	check_eq("invert: counts nothing",

@@ -6,6 +6,7 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include "bare.h"
+#include "netburst.h"
 #include "pmu-test-msr.h"
 
 #define AP_APIC_ID	1
@@ -45,7 +46,8 @@ u32 ap_leaf_23h_ebx(void)
 
 void test_init(void)
 {
-	u32 msr = has_global() ? MSR_GLOBAL_CTRL : evtsel_msr(0);
+	u32 msr = want_netburst ? MSR_CRU_ESCR0 :
+		  has_global() ? MSR_GLOBAL_CTRL : evtsel_msr(0);
 	u32 ctr = has_global() ? MSR_FIXED_CTR0 : ctr_msr(0);
 	u32 control, counter;
 

@@ -197,13 +197,14 @@ static void test_interrupts_off(void)
 
 static void test_not_asked_for(void)
 {
-	u64 start = set_up(VECTOR_PMI, 0, EVENT_INSNS, 1000) & ~(u64)EVTSEL_INT;
+	u64 start = set_up(VECTOR_PMI, 0, EVENT_INSNS, 1000) &
+		    ~(u64)(want_netburst ? NETBURST_PMI : EVTSEL_INT);
 
 	sti();
 	spin(start, LOOPS);
 	cli();
 	check_eq("INT not set: no interrupt", pmi.count, 0);
-	check_eq("INT not set: it has overflowed", rdpmc(0), SPIN_INSNS(LOOPS) - 1000);
+	check_eq("INT not set: it has overflowed", rdpmc(rdpmc_index(0)), SPIN_INSNS(LOOPS) - 1000);
 }
 
 static void test_status_set(void)
@@ -624,6 +625,9 @@ void test_interrupts(void)
 	test_position("position: vector, PMC0, branches", VECTOR_PMI, 0,
 		      EVENT_BRANCHES);
 	test_position("position: NMI, PMC3, cycles", LVT_NMI, 3, EVENT_CYCLES);
+	if (want_netburst)
+		test_position("position: vector, cycles of both modes", VECTOR_PMI, 2,
+			      EVENT_REF_CYCLES);
 	test_position_in_rep();
 	if (!has_global())
 		test_not_asked_for();

@@ -8,6 +8,8 @@
  * version 2, of which CPUID tells of v2_counters=N counters; or pmu=0. With
  * no_rdpmc=N, RDPMC does not find N counters. hybrid=1 also tests a processor
  * with two types of core. p6=1|2|3: P6, Core Duo, or Core 2 of stepping 4.
+ * netburst=N is model N of NetBurst, with n15=1 its erratum, and with misc=0 it is
+ * hidden in MISC_ENABLE.
  *
  * These options test only one thing each: l1_size=N l1_ways=N l1_line=N and
  * l2_* data caches, and branches=1 mispredicted branches; ack=1 status bits
@@ -34,7 +36,7 @@
 
 volatile u32 ticks, gp_count;
 bool want_pmu = true;
-u32 want_amd, want_family, want_no_rdpmc, want_mask, want_p6;
+u32 want_amd, want_family, want_netburst, want_no_rdpmc, want_mask, want_p6;
 bool want_v2;
 u32 want_v2_counters;
 u32 want_version = 2;
@@ -172,11 +174,12 @@ void bare_main(const u32 *multiboot)
 	want_pmu = option(cmdline, "pmu=", want_pmu);
 	want_amd = option(cmdline, "amd=", want_amd);
 	want_family = option(cmdline, "family=", want_family);
+	want_netburst = option(cmdline, "netburst=", 0);
 	want_v2 = option(cmdline, "v2=", want_v2);
 	want_v2_counters = option(cmdline, "v2_counters=", want_amd);
 	want_p6 = option(cmdline, "p6=", want_p6);
 	want_version = option(cmdline, "version=", want_version);
-	want_width = option(cmdline, "width=", want_p6 ? P6_WIDTH : want_width);
+	want_width = option(cmdline, "width=", want_p6 || want_netburst ? 40 : want_width);
 	want_full = option(cmdline, "full=", want_full);
 	want_pt = option(cmdline, "pt=", want_pt);
 	want_user_disable = option(cmdline, "user_disable=", want_user_disable);
@@ -244,6 +247,16 @@ void bare_main(const u32 *multiboot)
 		test_no_writes(no_writes);
 	} else if (want_no_rdpmc) {
 		test_no_rdpmc();
+	} else if (want_netburst && !option(cmdline, "misc=", 1)) {
+		test_misc_enable(false);
+	} else if (want_netburst && option(cmdline, "n15=", 0)) {
+		test_erratum_n15();
+	} else if (want_netburst) {
+		test_netburst();
+		test_counting();
+		test_interrupts();
+		test_resume_flag();
+		test_init();
 	} else if (want_amd) {
 		if (want_v2)
 			test_amd_v2();

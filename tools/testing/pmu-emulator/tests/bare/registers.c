@@ -16,6 +16,8 @@ void pmu_clear(void)
 {
 	if (has_global())
 		wrmsr(MSR_GLOBAL_CTRL, 0);
+	if (want_netburst)
+		netburst_clear();
 	for (u32 i = 0; i < (want_amd ? want_amd : want_p6 ? NUM_P6 : NUM_GP); i++) {
 		wrmsr(evtsel_msr(i), 0);
 		wrmsr(ctr_msr(i), 0);
@@ -67,6 +69,8 @@ u64 pmu_setup(u32 ctr, u32 event, u64 value, bool pmi)
 {
 	u32 evtsel = COUNT_OS | (pmi ? EVTSEL_INT : 0);
 
+	if (want_netburst)
+		return netburst_setup(ctr, event, value, pmi);
 	if (want_amd)
 		event = amd_event(event);
 	else if (want_p6 == P6_PROPER)

@@ -265,11 +265,35 @@ user_done:
 	pop	%ebx
 	ret
 
+/*
+ * void visit_1_and_3(void): IRET to CPL 1, and from there to CPL 3, which returns here.
+ * rdpmc_at(3, ...) must have been called before.
+ */
+	.globl	visit_1_and_3
+visit_1_and_3:
+	push	%ebx
+	mov	%esp, task_state + 4
+	push	$CPL_1_DATA + 1
+	push	$cpl_1_stack
+	pushf
+	push	$CPL_1_CODE + 1
+	push	$1f
+	iret
+1:	push	$USER_DATA + 3
+	push	$cpl_1_stack		/* not used */
+	pushf
+	push	$USER_CODE + 3
+	push	$2f
+	iret
+2:	int	$VECTOR_USER_DONE
+
 	.globl	gdt
 	.balign	8
 gdt:	.quad	0, 0x00cf9b000000ffff, 0x00cf93000000ffff
 	.quad	0, 0, 0			/* rdpmc_at() fills them in */
 	.quad	0x00af9b000000ffff	/* KERNEL_CODE_64 */
+	.quad	0x00cfbb000000ffff	/* CPL_1_CODE */
+	.quad	0x00cfb3000000ffff	/* CPL_1_DATA */
 gdtr:	.word	. - gdt - 1
 	.long	gdt
 
@@ -278,6 +302,8 @@ gdtr:	.word	. - gdt - 1
 	.balign	16
 task_state:
 	.skip	104
+	.skip	64
+cpl_1_stack:
 	.skip	16384
 stack_top:
 	.section .note.GNU-stack, "", @progbits

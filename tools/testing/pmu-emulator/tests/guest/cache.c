@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: cache ROWS
+ * usage: cache ROWS [MISSES]
  * Data caches and mispredicted branches, counted by mainline's perf driver. ROWS
  * is the number of second-level misses when 4 MiB are read in order. Read by
- * columns, each of a million numbers has a miss.
+ * columns, each of a million numbers has a miss. With MISSES, a raw event for these
+ * misses, the matrix alone is read: other events are those of Skylake.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -98,7 +99,7 @@ static void check_pass(const char *name, int fd, uint64_t rows, uint64_t columns
 	close(fd);
 }
 
-static void test_matrix(uint64_t rows)
+static void test_matrix(uint64_t rows, uint64_t misses)
 {
 	uint64_t all = N * N;
 
@@ -107,7 +108,7 @@ static void test_matrix(uint64_t rows)
 			matrix[i][k] = i ^ k;
 	check_pass("cache-misses", perf_open(PERF_COUNT_HW_CACHE_MISSES, USER, 0,
 					     -1, 0), rows, all);
-	check_pass("L2 misses", perf_open_raw(L2_MISS, USER, -1), rows, all);
+	check_pass("L2 misses", perf_open_raw(misses, USER, -1), rows, all);
 }
 
 static void evict(void)
@@ -389,14 +390,16 @@ int main(int argc, char **argv)
 {
 	uint64_t rows;
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: cache ROWS\n");
+	if (argc < 2 || argc > 3) {
+		fprintf(stderr, "usage: cache ROWS [MISSES]\n");
 		return 2;
 	}
 	rows = strtoull(argv[1], NULL, 0);
 	page_misses = rows / (sizeof(matrix) / PAGE);
 	run_on_cpu(0);
-	test_matrix(rows);
+	test_matrix(rows, argc > 2 ? strtoull(argv[2], NULL, 0) : L2_MISS);
+	if (argc > 2)
+		return done_testing();
 	test_levels(rows);
 	test_addresses();
 	test_processes();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: loops [-s SWITCHES] [-i SELECT] [-b SELECT] [-g SELECT] [-f SELECT]... CPU...
+ * usage: loops [-n] [-s SWITCHES] [-i SELECT] [-b SELECT] [-g SELECT] [-f SELECT]... CPU...
  * One process for each CPU named, pinned to it; those that share a CPU are
  * switched many times. Each counts a loop of its own known length in user mode
  * with mainline's perf driver.  -g: with four general-purpose counters alone;
  * SELECT is the name of reference cycles there.  -i, -b, -f: see guest.h.  -s: where
  * time goes by the clock and not by instructions, a loop may end before the first
  * switch. Each process then counts its loop again until all that share a CPU were
- * switched so often.
+ * switched so often.  -n: no reference cycles, and nothing but these processes counts.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -33,6 +33,8 @@ static struct event events[] = {
 
 #define NUM_EVENTS	(sizeof(events) / sizeof(events[0]))
 
+static size_t num_events = NUM_EVENTS;
+
 static bool gp_alone;
 
 static struct shared {
@@ -53,7 +55,7 @@ static __attribute__((noinline)) void measure(const int *fd, uint64_t n,
 	perf_start(fd[0]);
 	loop(n);
 	perf_stop(fd[0]);
-	for (size_t i = 0; i < NUM_EVENTS; i++)
+	for (size_t i = 0; i < num_events; i++)
 		counted[i] = perf_read(fd[i]);
 }
 
@@ -80,7 +82,7 @@ static void count_rounds(struct result *r, const int *fd, uint64_t passes, bool 
 
 	do {
 		measure(fd, passes, counted);
-		for (size_t i = 0; i < NUM_EVENTS; i++)
+		for (size_t i = 0; i < num_events; i++)
 			r->counted[i] += counted[i];
 		r->rounds++;
 		r->switches = involuntary_switches() - before;
@@ -98,7 +100,7 @@ static void process(int number, int cpu, bool alone, int processes)
 	int fd[NUM_EVENTS], kernel = -1;
 
 	run_on_cpu(cpu);
-	for (size_t i = 0; i < NUM_EVENTS; i++)
+	for (size_t i = 0; i < num_events; i++)
 		fd[i] = event_open(&events[i], 0, i ? fd[0] : -1);
 	if (!gp_alone)
 		kernel = perf_open(PERF_COUNT_HW_INSTRUCTIONS, KERNEL, 0, -1, 0);
@@ -115,7 +117,7 @@ static void process(int number, int cpu, bool alone, int processes)
 		perf_stop(kernel);
 		r->kernel = perf_read(kernel);
 	}
-	for (size_t i = 0; i < NUM_EVENTS; i++)
+	for (size_t i = 0; i < num_events; i++)
 		r->counted[i] -= r->rounds * empty[i];
 	_exit(0);
 }
@@ -125,7 +127,7 @@ static void report(int number, int cpu, bool alone)
 	const struct result *r = &shared->result[number];
 	uint64_t passes = length(number) - 1;
 
-	for (size_t i = 0; i < NUM_EVENTS; i++) {
+	for (size_t i = 0; i < num_events; i++) {
 		uint64_t want = events[i].config == PERF_COUNT_HW_BRANCH_INSTRUCTIONS ?
 				passes : passes * LOOP_INSNS;
 
@@ -158,10 +160,13 @@ static bool parse_options(int argc, char **argv)
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "s:i:b:g:f:")) != -1) {
+	while ((option = getopt(argc, argv, "ns:i:b:g:f:")) != -1) {
 		if (option == 's') {
 			min_switches = atoi(optarg);
 			max_rounds = MAX_ROUNDS;
+		} else if (option == 'n') {
+			num_events = NUM_EVENTS - 1;
+			gp_alone = true;
 		} else if (!event_option(events, NUM_EVENTS, option, optarg)) {
 			return false;
 		}
@@ -177,7 +182,7 @@ int main(int argc, char **argv)
 	char **cpus = argv + optind;
 
 	if (!valid || processes < 1 || processes > MAX_PROCESSES) {
-		fprintf(stderr, "usage: loops [-s SWITCHES] [-i|-b|-g|-f SELECT]... CPU...\n");
+		fprintf(stderr, "usage: loops [-n] [-s SWITCHES] [-i|-b|-g|-f SELECT]... CPU...\n");
 		return 2;
 	}
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# usage: suite.sh full|sleeps|cpus N|short|parallel|version N|hybrid SMALL BIG|zhaoxin FAMILY|amd|amd-short|pt|cache ROWS|cache-full ROWS|off
+# usage: suite.sh full|sleeps|cpus N|short|parallel|version N|hybrid SMALL BIG|zhaoxin FAMILY|amd|amd-short|netburst|netburst-watchdog|netburst-cache ROWS|pt|cache ROWS|cache-full ROWS|off
 # Runs in the guest: the programs beside it, one after the other. Each writes
 # TAP with a plan; after it comes a test that it has ended well.
 set -u
@@ -102,6 +102,25 @@ amd)
 amd-short)
 	run loops -g 0x0076 0
 	run sampling
+	;;
+netburst)
+	# perf has no name for reference cycles, and each unit's ESCR takes one event
+	run loops -n 0 0 1 1
+	hotplug -n
+	run sampling
+	run retire
+	run steps /bin/busybox true
+	;;
+netburst-watchdog)
+	# While the watchdog has the counter of cycles, perf counts them by a filter that
+	# ignores modes.
+	run sampling
+	echo 0 >/proc/sys/kernel/nmi_watchdog
+	run loops -n 0
+	;;
+netburst-cache)
+	# perf's number 9 of BSQ_cache_reference, and the mask of read misses
+	run cache "$2" 0x1202000000000000
 	;;
 pt)
 	run pt
