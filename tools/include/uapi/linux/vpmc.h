@@ -202,12 +202,15 @@ struct vpmc_page {
  * @VPMC_KIND_P6:	Intel's P6 processors, Core Duo, and stepping 4 of Core 2: two
  *			counters with one enable bit (Intel SDM volume 3, "Performance
  *			Monitoring (P6 Family Processor)").
+ * @VPMC_KIND_P4:	Intel's NetBurst, family 15: Pentium 4 and D, and Xeon of that
+ *			time (Intel SDM volume 3, "Performance Monitoring").
  */
 enum vpmc_kind {
 	VPMC_KIND_TSC		= 0,
 	VPMC_KIND_INTEL		= 1,
 	VPMC_KIND_AMD		= 2,
 	VPMC_KIND_P6		= 3,
+	VPMC_KIND_P4		= 4,
 };
 
 /* &struct vpmc_info.features */
@@ -292,6 +295,11 @@ struct vpmc_info {
  *		be zero. A fixed counter can only count its own event. For fixed
  *		counter n, event 0 with unit mask n + 1 also stands for that
  *		event.
+ *		NetBurst: the ESCR in bits 32-63, the CCCR in bits 0-31. ESCR:
+ *		USR (2), OS (3), tag (4-8), event mask (9-24), event (25-30).
+ *		CCCR: number of the ESCR (13-15), compare (18), complement (19),
+ *		threshold (20-23), edge (24). Bits 12, 16, 17 and 26 of the CCCR
+ *		belong to the kernel; all other bits must be zero.
  * @index:	In: RDPMC index of the counter to use, or VPMC_ANY.
  *		READ_CONTROL: the counter that is used.
  * @flags:	VPMC_COUNTER_* bits. READ_CONTROL: zero.
@@ -386,6 +394,7 @@ struct vpmc_counter {
  * @VPMC_REASON_EXTRA_MSR:	The event needs a further register (off-core
  *				response, latency of loads) or a second counter
  *				(large increments, from AMD's family 17h on).
+ *				Or it is NetBurst's replay_event.
  * @VPMC_REASON_KERNEL_MODE:	OS is set and the caller may not count the
  *				kernel; or a sum of a set that counted the
  *				kernel would be preserved, and the descriptor
@@ -439,6 +448,9 @@ struct vpmc_counter {
  *				without an INHERIT flag.
  * @VPMC_REASON_PMU_GUEST:	KVM loads the counters of a virtual machine into the
  *				PMU (mediated vPMU), as long as that machine exists.
+ * @VPMC_REASON_AMBIGUOUS:	Two units of the processor have an event with
+ *				these bits. @index must name a counter, which
+ *				counts the events of only one of them.
  */
 enum vpmc_reason {
 	VPMC_REASON_NONE		= 0,
@@ -474,6 +486,7 @@ enum vpmc_reason {
 	VPMC_REASON_CPU_RUNNING		= 30,
 	VPMC_REASON_MEMBERS		= 31,
 	VPMC_REASON_PMU_GUEST		= 32,
+	VPMC_REASON_AMBIGUOUS		= 33,
 };
 
 /**

@@ -106,6 +106,9 @@ static const struct text reasons[] = {
 	[VPMC_REASON_PMU_GUEST] = { "pmu-guest",
 		"KVM gives the counters to a virtual machine (mediated vPMU)",
 		"end that machine, or load kvm_intel or kvm_amd with enable_mediated_pmu=0" },
+	[VPMC_REASON_AMBIGUOUS] = { "ambiguous",
+		"two units of the processor have an event with these bits",
+		"name a counter of the right unit after '@'" },
 };
 
 static const struct text whys[] = {

@@ -470,7 +470,7 @@ TEST(texts)
 		for (j = 0; j < i; j++)
 			EXPECT_STRNE(vpmc_reason_name(j), vpmc_reason_name(i));
 	}
-	for (i = VPMC_REASON_PMU_GLOBAL; i <= VPMC_REASON_PMU_GUEST; i++) {
+	for (i = VPMC_REASON_PMU_GLOBAL; i <= VPMC_REASON_AMBIGUOUS; i++) {
 		EXPECT_STRNE("unknown", vpmc_reason_name(i));
 		EXPECT_LT(5, strlen(vpmc_reason_text(i)));
 	}

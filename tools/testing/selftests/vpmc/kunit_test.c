@@ -24,6 +24,11 @@ FIXTURE_VARIANT_ADD(suite, placement) {
 	.tests = 11,
 };
 
+FIXTURE_VARIANT_ADD(suite, netburst) {
+	.name = "vpmc_p4",
+	.tests = 20,
+};
+
 FIXTURE_VARIANT_ADD(suite, selection) {
 	.name = "vpmc_selection",
 	.tests = 10,
