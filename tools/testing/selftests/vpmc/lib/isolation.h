@@ -85,7 +85,8 @@ static inline uint64_t vpmc_counters(void)
 
 /*
  * Removes the counters that this PMU does not have, or that perf keeps. The
- * result is in static memory.
+ * result is in static memory. P6's two counters take the place of others, see
+ * index_here().
  */
 static inline const struct choice *available(const struct stage *stage,
 					     const struct choice *choice)
@@ -94,6 +95,8 @@ static inline const struct choice *available(const struct stage *stage,
 	struct choice *to = there;
 	unsigned int i;
 
+	if (machine_is_p6())
+		return choice;
 	for (; choice->evtsel; choice++)
 		for (i = 0; i < stage->n; i++)
 			if (stage->index[i] == choice->index &&
