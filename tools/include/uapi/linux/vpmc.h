@@ -199,11 +199,18 @@ struct vpmc_page {
  * @VPMC_KIND_AMD:	AMD, from K7 on, and Hygon: with four counters, with
  *			the core performance counter extension, or with PerfMonV2
  *			(AMD64 APM volume 2, "Performance Monitoring Counters").
+ * @VPMC_KIND_P6:	Pentium Pro to Pentium M, Core Duo, and stepping 4 of Core 2:
+ *			two counters, which one bit starts (Intel SDM volume 3,
+ *			"Performance Monitoring (P6 Family Processor)").
+ * @VPMC_KIND_P4:	Intel NetBurst (Intel SDM volume 3, "Performance Monitoring
+ *			(Processors Based on Intel NetBurst Microarchitecture)").
  */
 enum vpmc_kind {
 	VPMC_KIND_TSC		= 0,
 	VPMC_KIND_INTEL		= 1,
 	VPMC_KIND_AMD		= 2,
+	VPMC_KIND_P6		= 3,
+	VPMC_KIND_P4		= 4,
 };
 
 /* &struct vpmc_info.features */
