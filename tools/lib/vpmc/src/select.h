@@ -19,10 +19,11 @@
 
 /*
  * @user, @kernel: the modes. @owned: bits that the kernel sets itself. CONTROL ignores
- * them, and READ_CONTROL does not return them. @event: all other bits that CONTROL takes.
+ * them, and READ_CONTROL does not return them. @enable and @interrupt are two of them.
+ * @event: all other bits that CONTROL takes.
  */
 struct select_form {
-	uint64_t user, kernel, owned, event;
+	uint64_t user, kernel, owned, enable, interrupt, event;
 };
 
 /*
@@ -34,7 +35,9 @@ static inline struct select_form select_form(unsigned int kind)
 	struct select_form form = {
 		.user = SELECT_BIT(16),
 		.kernel = SELECT_BIT(17),
-		.owned = SELECT_BIT(20) | SELECT_BIT(22),	/* INT and EN */
+		.owned = SELECT_BIT(20) | SELECT_BIT(22),
+		.enable = SELECT_BIT(22),
+		.interrupt = SELECT_BIT(20),
 		/* event, unit mask, edge, invert, counter mask */
 		.event = 0xffff | SELECT_BIT(18) | SELECT_BIT(23) | 0xffULL << 24,
 	};
@@ -45,8 +48,10 @@ static inline struct select_form select_form(unsigned int kind)
 		form = (struct select_form){
 			.user = SELECT_BIT(34),
 			.kernel = SELECT_BIT(35),
-			/* enable, active thread, overflow interrupt */
+			/* and in bits 16 and 17: while which threads are active */
 			.owned = SELECT_BIT(12) | 3ULL << 16 | SELECT_BIT(26),
+			.enable = SELECT_BIT(12),
+			.interrupt = SELECT_BIT(26),
 			/* ESCR select, compare to edge; tag, event mask, event */
 			.event = 7ULL << 13 | 0x7fULL << 18 | 0x7ffffff0ULL << 32,
 		};
