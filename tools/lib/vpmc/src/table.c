@@ -147,6 +147,10 @@ static int encode(const char *table, const char *name, uint64_t *select,
 	result = reason_of(pfm_get_os_event_encoding(prefixed, PFM_PLM3,
 						     PFM_OS_NONE, &arg));
 	free(prefixed);
+	/* For NetBurst, libpfm4 has one error for a wrong attribute and for no unit mask. */
+	if (result == VPMC_WHY_ATTRIBUTE && select_kind_of_table(table) == VPMC_KIND_P4 &&
+	    !strchr(name, ':'))
+		result = VPMC_WHY_UMASK;
 	if (!result)
 		result = take_codes(table, &arg, select);
 	free(arg.codes);
