@@ -310,7 +310,7 @@ static const struct bad bad[] = {
 	{ "netburst", "replay_event:NBOGUS:L1_LD_MISS", EOPNOTSUPP, 0, 0, VPMC_REASON_EXTRA_MSR, "one more register" },
 	{ "netburst", "L1-dcache-load-misses", EOPNOTSUPP, 0, 0, VPMC_REASON_EXTRA_MSR, "by one more register" },
 	{ "netburst", "L1-dcache-loads", ENOENT, 0, 0, VPMC_WHY_UNKNOWN, "perf has no event 'L1-dcache-loads' for this processor" },
-	{ "netburst", "instr_retired", EINVAL, 0, 0, VPMC_WHY_UMASK, "instr_retired:NBOGUSNTAG" },
+	{ "netburst", "instr_retired", EINVAL, 0, 0, VPMC_WHY_UMASK, "needs a unit mask; did you mean instr_retired:" },
 	{ "netburst", "instr_retired:NBOGUSTNAG", EINVAL, 0, 0, VPMC_WHY_ATTRIBUTE, "instr_retired:NBOGUSNTAG" },
 	{ "netburst", "instructions,0x400060400028000", EINVAL, 1, 13, VPMC_WHY_DOUBLED, "'instructions', event 0" },
 	{ "netburst", "cycles@12,branches@12", EINVAL, 1, 10, VPMC_WHY_CONFLICT, "same counter" },
