@@ -79,6 +79,8 @@ static const struct good good[] = {
 	{ "netburst", "INSTR_RETIRED:nbogusntag:bogustag:uk", { 0x0400120c00008000 } },
 	{ "netburst", "netburst::BSQ_cache_reference:RD_2ndL_MISS:k", { 0x180200080000e000 } },
 	{ "netburst", "global_power_events:running:thr=3,global_power_events:running:thr=15:e:cmpl", { 0x260002040034c000, 0x2600020401fcc000 } },
+	/* event 9 of another ESCR than replay_event's */
+	{ "netburst", "uop_queue_writes:FROM_ROM", { 0x1200080400000000 } },
 	{ "netburst", "global_power_events.running:k", { 0x260002080000c000 } },
 	{ "netburst", "0x0400060000008000,0x0C00000000000000:uk,0x1800020c0000e000", { 0x0400060400008000, 0x0c00000c00000000, 0x1800020c0000e000 } },
 	/* what Linux sets itself, and the highest of the user's bits */
@@ -308,6 +310,7 @@ static const struct bad bad[] = {
 	{ "netburst", "0x8400020400008000", EINVAL, 0, 0, VPMC_REASON_RESERVED_BIT, "mean nothing in ESCR and CCCR" },
 	{ "netburst", "0x400020400008800", EINVAL, 0, 0, VPMC_REASON_RESERVED_BIT, "mean nothing in ESCR and CCCR" },
 	{ "netburst", "replay_event:NBOGUS:L1_LD_MISS", EOPNOTSUPP, 0, 0, VPMC_REASON_EXTRA_MSR, "one more register" },
+	{ "netburst", "replay_event:BOGUS", EOPNOTSUPP, 0, 0, VPMC_REASON_EXTRA_MSR, "one more register" },
 	{ "netburst", "L1-dcache-load-misses", EOPNOTSUPP, 0, 0, VPMC_REASON_EXTRA_MSR, "by one more register" },
 	{ "netburst", "L1-dcache-loads", ENOENT, 0, 0, VPMC_WHY_UNKNOWN, "perf has no event 'L1-dcache-loads' for this processor" },
 	{ "netburst", "instr_retired", EINVAL, 0, 0, VPMC_WHY_UMASK, "needs a unit mask; did you mean instr_retired:" },
