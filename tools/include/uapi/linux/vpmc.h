@@ -202,8 +202,8 @@ struct vpmc_page {
  * @VPMC_KIND_P6:	Pentium Pro to Pentium M, Core Duo, and stepping 4 of Core 2:
  *			two counters, which one bit starts (Intel SDM volume 3,
  *			"Performance Monitoring (P6 Family Processor)").
- * @VPMC_KIND_P4:	Intel NetBurst (Intel SDM volume 3, "Performance Monitoring
- *			(Processors Based on Intel NetBurst Microarchitecture)").
+ * @VPMC_KIND_P4:	Intel's NetBurst, family 15: Pentium 4 and D, and Xeon of that
+ *			time (Intel SDM volume 3, "Performance Monitoring").
  */
 enum vpmc_kind {
 	VPMC_KIND_TSC		= 0,
