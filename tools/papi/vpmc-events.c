@@ -19,8 +19,6 @@
 
 #include "vpmc-events.h"
 
-#define MODES		(3ULL << 16)	/* USR and OS, which the domain of the event set decides */
-
 struct entry {
 	char *name, *description;
 	uint64_t select;
@@ -29,6 +27,7 @@ struct entry {
 
 static struct entry *entries;
 static unsigned int nr, room, listed;
+static uint64_t user_mode, kernel_mode;	/* the domain of the event set decides */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /*
@@ -61,6 +60,25 @@ static struct entry *append(const char *name, const char *description)
 	return e;
 }
 
+uint64_t vpmc_modes(bool user, bool kernel)
+{
+	return (user ? user_mode : 0) | (kernel ? kernel_mode : 0);
+}
+
+/* An event in one mode and in the other one differs by the modes. */
+static int find_modes(void)
+{
+	struct vpmc_event *events;
+	unsigned int n;
+
+	if (vpmc_parse_events("instructions:u,instructions:k", &events, &n, NULL))
+		return PAPI_ENOMEM;
+	user_mode = events[0].select & ~events[1].select;
+	kernel_mode = events[1].select & ~events[0].select;
+	vpmc_free_events(events);
+	return PAPI_OK;
+}
+
 static int add_listed(void *arg, const struct vpmc_event_info *info)
 {
 	struct entry *e;
@@ -71,7 +89,7 @@ static int add_listed(void *arg, const struct vpmc_event_info *info)
 	e = append(info->name, info->description);
 	if (!e)
 		return PAPI_ENOMEM;
-	e->select = info->select & ~MODES;
+	e->select = info->select & ~vpmc_modes(true, true);
 	e->usable = !info->reason;
 	e->is_umask = info->flags & VPMC_INFO_UMASK;
 	return 0;
@@ -96,6 +114,9 @@ int vpmc_events_init(void)
 	int err;
 
 	vpmc_events_exit();
+	err = find_modes();
+	if (err)
+		return err;
 	pthread_mutex_lock(&lock);
 	err = vpmc_list_events(add_listed, NULL);
 	listed = nr;
@@ -179,7 +200,7 @@ static int add_name(const char *name, unsigned int *code)
 		err = e ? PAPI_OK : PAPI_ENOMEM;
 	}
 	if (!err) {
-		e->select = event->select & ~MODES;
+		e->select = event->select & ~vpmc_modes(true, true);
 		e->usable = true;
 		*code = e - entries;
 	}

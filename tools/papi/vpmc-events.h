@@ -8,6 +8,7 @@
 #ifndef VPMC_EVENTS_H
 #define VPMC_EVENTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "papi.h"
@@ -16,6 +17,9 @@
 int vpmc_events_init(void);
 void vpmc_events_exit(void);
 int vpmc_nr_events(void);
+
+/* Returns the bits of modes in this processor's event selects. */
+uint64_t vpmc_modes(bool user, bool kernel);
 
 /* Gets the event select of a code, without modes, and its name, which is not freed. */
 int vpmc_event_select(unsigned int code, uint64_t *select, const char **name);

@@ -17,10 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "vpmc-events.h"
 #include "vpmc-set.h"
-
-#define SELECT_USR	(1U << 16)
-#define SELECT_OS	(1U << 17)
 
 #define LOOKS		8	/* how often it looks, if others program sets meanwhile */
 #define AGAIN		1	/* is no error of PAPI: look again */
@@ -33,8 +31,8 @@ static bool is_programmed(unsigned int state)
 
 static uint64_t modes_of(const struct control *control)
 {
-	return (control->domain & PAPI_DOM_USER ? SELECT_USR : 0) |
-	       (control->domain & PAPI_DOM_KERNEL ? SELECT_OS : 0);
+	return vpmc_modes(control->domain & PAPI_DOM_USER,
+			  control->domain & PAPI_DOM_KERNEL);
 }
 
 static void make_set(const struct control *control, struct vpmc_control *set)

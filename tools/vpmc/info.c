@@ -37,30 +37,58 @@ struct about {
 
 static const char *const kinds[] = {
 	[VPMC_KIND_TSC] = "none", [VPMC_KIND_INTEL] = "intel",
-	[VPMC_KIND_AMD] = "amd",
+	[VPMC_KIND_AMD] = "amd", [VPMC_KIND_P6] = "p6", [VPMC_KIND_P4] = "p4",
 };
+#define NR_KINDS	(sizeof(kinds) / sizeof(kinds[0]))
 
 static const char *const features[] = {
 	"rdpmc", "pmi", "global-ctrl", "full-width", "time", "hybrid", "hide",
 };
-
-/* Returns true if CPUID announces a PMU, whether or not the kernel uses it. */
-static bool processor_has_pmu(void)
-{
-	unsigned int a, b, c, d;
-
-	if (!__get_cpuid(0, &a, &b, &c, &d))
-		return false;
-	if (b == signature_INTEL_ebx)
-		return __get_cpuid(0xa, &a, &b, &c, &d) && (a & 0xff);
-	return b == signature_AMD_ebx;
-}
 
 static bool is_virtual(void)
 {
 	unsigned int a, b, c, d;
 
 	return __get_cpuid(1, &a, &b, &c, &d) && c >> 31;
+}
+
+/* NetBurst is family 15 of Intel. */
+static bool is_netburst(void)
+{
+	unsigned int a, b, c, d;
+
+	return __get_cpuid(0, &a, &b, &c, &d) && b == signature_INTEL_ebx &&
+	       __get_cpuid(1, &a, &b, &c, &d) && (a >> 8 & 0xf) == 15;
+}
+
+static bool has_threads(void)
+{
+	FILE *f = fopen("/sys/devices/system/cpu/smt/active", "re");
+	bool active = f && getc(f) == '1';
+
+	if (f)
+		fclose(f);
+	return active;
+}
+
+/*
+ * Returns true if CPUID announces a PMU, whether or not the kernel uses it. It tells
+ * nothing of NetBurst's and P6's. The processors themselves have one, and virtual machines
+ * may have none.
+ */
+static bool processor_has_pmu(void)
+{
+	unsigned int max, a, b, c, d;
+
+	if (!__get_cpuid(0, &max, &b, &c, &d))
+		return false;
+	if (b == signature_AMD_ebx)
+		return true;
+	if (b != signature_INTEL_ebx)
+		return false;
+	if (__get_cpuid(0xa, &a, &b, &c, &d) && (a & 0xff))
+		return true;
+	return !is_virtual() && (is_netburst() || max < 0xa);
 }
 
 /*
@@ -82,7 +110,10 @@ static bool is_emulated(void)
 /* NO_PMU has several causes, and each cause has its own remedy. */
 static void explain_no_pmu(struct vpmc_error *error)
 {
-	if (processor_has_pmu())
+	if (is_netburst() && has_threads())
+		snprintf(error->text, sizeof(error->text),
+			 "PMU: the hyper-threads of this processor share one, so the kernel does not use it; boot with nosmt, or count none: run time and switches");
+	else if (processor_has_pmu())
 		snprintf(error->text, sizeof(error->text),
 			 "PMU: the kernel does not use this processor's, for it has errata or is not supported; use another processor, or count none: run time and switches");
 	else if (is_virtual())
@@ -183,9 +214,9 @@ static void print_text(const struct about *about)
 		printf("events:      libpfm4 has no table for this processor\n");
 	if (about->known && about->emulated && info->kind != VPMC_KIND_TSC)
 		printf("emulated:    %s count here; all other events read 0\n",
-		       info->kind == VPMC_KIND_AMD ?
-		       "instructions, cycles and branches" :
-		       "instructions, cycles, ref-cycles and branches");
+		       info->kind == VPMC_KIND_INTEL ?
+		       "instructions, cycles, ref-cycles and branches" :
+		       "instructions, cycles and branches");
 	for (setting = settings; setting->name; setting++)
 		if (setting_read(setting, value, sizeof(value)))
 			printf("%s: %s\n", setting->name, value);
@@ -236,7 +267,7 @@ static void add_pmu(struct json_object *object, const struct vpmc_info *info)
 			json_object_array_add(list,
 					      json_text(features[i]));
 	add_text(object, "name", info->name);
-	add_text(object, "kind", info->kind <= VPMC_KIND_AMD ?
+	add_text(object, "kind", info->kind < NR_KINDS ?
 				 kinds[info->kind] : "unknown");
 	add_number(object, "abi_version", info->version);
 	add_number(object, "pmu_version", info->pmu_version);

@@ -18,12 +18,11 @@
 
 #include "commands.h"
 #include "common/fail.h"
+#include "common/portable.h"
+#include "select.h"
 #include "stat/child.h"
 
 #define MAX_EVENTS	PERFCTR_X86_MAX_COUNTERS
-#define SELECT_EN	0x400000U
-#define SELECT_MODES	0x30000U
-
 /*
  * Long options without a letter. They set registers that these processors do
  * not have.
@@ -33,6 +32,7 @@ enum { OPTION_OFFCORE = 256, OPTION_P4 };
 /* Values of one -e, as they are printed. */
 struct spec {
 	unsigned int select, high, counter;
+	bool named;		/* the counter is after '@' */
 };
 
 struct options {
@@ -40,6 +40,7 @@ struct options {
 	struct vpmc_event event[MAX_EVENTS];
 	unsigned int nr;
 	int base;
+	bool is_p4;		/* evntsel is the CCCR, and evntsel2 the ESCR */
 	bool quiet;		/* do not warn of numbers that may be decimal */
 	FILE *output;
 };
@@ -77,11 +78,23 @@ static unsigned int fixed_event(unsigned int counter)
 	return counter == 0 ? 0xc0 : counter == 1 ? 0x3c : (counter + 1) << 8;
 }
 
+/*
+ * Returns the counter's index. NetBurst's have bit 31 in it, which perfctr took or left
+ * out. The kernel chooses one there if none is named, because few counters count an event.
+ */
+static unsigned int index_of(const struct options *o, const struct spec *spec)
+{
+	if (!o->is_p4)
+		return spec->counter;
+	return spec->named ? spec->counter | RDPMC_FAST : VPMC_ANY;
+}
+
 /* EVNTSEL[/EVNTSEL2][@PMC] */
 static void add_event(struct options *o, char *text)
 {
 	struct spec *spec = &o->spec[o->nr];
 	struct vpmc_event *event = &o->event[o->nr];
+	unsigned int enable = select_form(events_kind()).enable;
 	const char *at;
 
 	if (o->nr == MAX_EVENTS)
@@ -90,24 +103,25 @@ static void add_event(struct options *o, char *text)
 	*spec = (struct spec){ .select = number(o, text, &at), .counter = o->nr };
 	if (*at == '/')
 		spec->high = number(o, at + 1, &at);
-	if (*at == '@')
+	spec->named = *at == '@';
+	if (spec->named)
 		spec->counter = number(o, at + 1, &at);
 	if (*at)
 		fail(STATUS_OURS, "%s: invalid event specifier; write EVNTSEL[/EVNTSEL2][@PMC]",
 		     text);
-	if (!(spec->select & SELECT_EN))
+	if (!(spec->select & enable))
 		fail(STATUS_OURS, "%s: the enable bit is not set; add 0x%08x", text,
-		     SELECT_EN);
+		     enable);
 	*event = (struct vpmc_event){
 		.text = text,
 		.select = spec->select | (uint64_t)spec->high << 32,
-		.index = spec->counter,
+		.index = index_of(o, spec),
 	};
-	if (spec->counter >= VPMC_RDPMC_FIXED)
-		event->select = (spec->select & SELECT_MODES) |
+	if (!o->is_p4 && spec->counter >= VPMC_RDPMC_FIXED)
+		event->select = modes_of(spec->select) |
 				fixed_event(spec->counter - VPMC_RDPMC_FIXED);
 	for (unsigned int i = 0; i < o->nr; i++)
-		if (o->spec[i].counter == spec->counter)
+		if (event->index != VPMC_ANY && o->event[i].index == event->index)
 			fail(STATUS_OURS, "%s: another event wants the same counter; name another one after '@'",
 			     text);
 	o->nr++;
@@ -129,7 +143,8 @@ static void usage(void)
 	      "event ::= evntsel[/evntsel2][@pmc]\n\n"
 	      "\tevntsel is the event select: event, unit mask << 8, 0x10000 for user\n"
 	      "\tmode, 0x20000 for the kernel, and 0x400000, which has to be set.\n"
-	      "\tevntsel2 is its upper half, on AMD's processors alone. pmc is the\n"
+	      "\tevntsel2 is its upper half, on AMD's processors alone. On a Pentium 4\n"
+	      "\tevntsel is the CCCR, with 0x1000, and evntsel2 is the ESCR. pmc is the\n"
 	      "\tcounter; by default the events use 0 and up, as listed. Intel's fixed\n"
 	      "\tcounters are 0x40000000 and up; of their evntsel only the modes count.\n",
 	      stdout);
@@ -245,7 +260,9 @@ static int parse(struct options *o, int argc, char **argv)
 			fail(STATUS_OURS, "%s: vpmc does not program the off-core response registers; leave it out",
 			     argv[optind - 1]);
 		case OPTION_P4:
-			fail(STATUS_OURS, "%s: this processor is no Pentium 4; leave it out",
+			fail(STATUS_OURS, o->is_p4 ?
+			     "%s: vpmc does not program the registers of PEBS; leave it out" :
+			     "%s: this processor is no Pentium 4; leave it out",
 			     argv[optind - 1]);
 		case ':':
 			fail(STATUS_OURS, "%s: needs an argument; perfex -h tells which",
@@ -282,15 +299,16 @@ static int wait_for(pid_t pid)
 static void print_counts(const struct options *o, const struct vpmc_read *sums)
 {
 	FILE *f = o->output;
-	unsigned int i;
+	unsigned int i, counter;
 
 	fprintf(f, "tsc\t\t\t\t%19llu\n", (unsigned long long)sums->ticks);
 	for (i = 0; i < o->nr; i++) {
 		fprintf(f, "event 0x%08X", o->spec[i].select);
 		if (o->spec[i].high)
 			fprintf(f, "/0x%08X", o->spec[i].high);
-		fprintf(f, o->spec[i].counter < MAX_EVENTS ? "@%u\t\t" : "@0x%08x\t",
-			o->spec[i].counter);
+		counter = o->is_p4 && !o->spec[i].named ? o->event[i].counter :
+							  o->spec[i].counter;
+		fprintf(f, counter < MAX_EVENTS ? "@%u\t\t" : "@0x%08x\t", counter);
 		fprintf(f, "%19llu\n", (unsigned long long)sums->sum[i]);
 	}
 	if (fflush(f) || ferror(f))
@@ -340,6 +358,7 @@ int perfex_main(int argc, char **argv)
 	static struct options o = { .base = 16 };
 
 	fail_as("perfex");
+	o.is_p4 = events_kind() == VPMC_KIND_P4;
 	o.output = stderr;
 	switch (parse(&o, argc, argv)) {
 	case 'h':

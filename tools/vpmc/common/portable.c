@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Recognizes the portable events by their event selects.
+ * Recognizes the portable events, and the modes, by event selects.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -11,11 +11,41 @@
 #include <vpmc.h>
 
 #include "common/portable.h"
+#include "select.h"
 
 const char *const portable_name[NR_PORTABLE] = {
 	"instructions", "cycles", "ref-cycles", "branches", "branch-misses",
 	"cache-references", "cache-misses",
 };
+
+enum vpmc_kind events_kind(void)
+{
+	static enum vpmc_kind kind;
+	static bool known;
+	const char *table;
+	struct vpmc_info info;
+
+	if (known)
+		return kind;
+	known = true;
+	table = vpmc_table(NULL);
+	if (!vpmc_get_info(&info) && info.kind != VPMC_KIND_TSC)
+		kind = info.kind == VPMC_KIND_P6 && info.pmu_version ? VPMC_KIND_INTEL :
+								       info.kind;
+	else if (table)
+		kind = select_kind_of_table(table);
+	return kind;
+}
+
+uint64_t modes_of(uint64_t select)
+{
+	return select & select_modes(events_kind());
+}
+
+uint64_t without_modes(uint64_t select)
+{
+	return select & ~select_modes(events_kind());
+}
 
 /*
  * Returns this processor's selects, without modes. 0 means that it lacks the
@@ -33,7 +63,7 @@ static const uint64_t *selects(void)
 	if (!known && !vpmc_parse_events(all, &events, &nr, NULL)) {
 		for (i = 0; i < nr && i < NR_PORTABLE; i++)
 			if (!(events[i].flags & VPMC_EVENT_LEFT_OUT))
-				select[i] = events[i].select & ~SELECT_MODES;
+				select[i] = without_modes(events[i].select);
 		vpmc_free_events(events);
 	}
 	known = true;
@@ -44,7 +74,7 @@ int portable_of(uint64_t select)
 {
 	int i;
 
-	select &= ~SELECT_MODES;
+	select = without_modes(select);
 	for (i = 0; select && i < NR_PORTABLE; i++)
 		if (select == selects()[i])
 			return i;
@@ -53,13 +83,14 @@ int portable_of(uint64_t select)
 
 const char *select_text(uint64_t select, char buffer[48])
 {
+	const struct select_form form = select_form(events_kind());
 	int which = portable_of(select);
 
 	if (which < 0)
 		snprintf(buffer, 48, "0x%" PRIx64, select);
 	else
 		snprintf(buffer, 48, "%s:%s%s", portable_name[which],
-			 select & SELECT_USER ? "u" : "",
-			 select & SELECT_KERNEL ? "k" : "");
+			 select & form.user ? "u" : "",
+			 select & form.kernel ? "k" : "");
 	return buffer;
 }

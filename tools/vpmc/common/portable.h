@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Recognizes the portable events by their event selects.
+ * Recognizes the portable events, and the modes, by event selects.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -8,15 +8,22 @@
 #define PORTABLE_H
 
 #include <stdint.h>
+#include <linux/vpmc.h>
 
 enum portable { INSTRUCTIONS, CYCLES, REF_CYCLES, BRANCHES, BRANCH_MISSES,
 		CACHE_REFERENCES, CACHE_MISSES, NR_PORTABLE };
 
-#define SELECT_USER	0x10000u
-#define SELECT_KERNEL	0x20000u
-#define SELECT_MODES	(SELECT_USER | SELECT_KERNEL)
-
 extern const char *const portable_name[NR_PORTABLE];
+
+/*
+ * Returns the kind of this processor's events. VPMC_KIND_P6 has those whose events are not
+ * Intel's architectural ones. VPMC_KIND_TSC: neither the kernel nor libpfm4 knows it.
+ */
+enum vpmc_kind events_kind(void);
+
+/* Returns the bits of a select's modes, and a select without them. */
+uint64_t modes_of(uint64_t select);
+uint64_t without_modes(uint64_t select);
 
 /* Returns the portable event of @select, in any modes, or -1 if it is none. */
 int portable_of(uint64_t select);

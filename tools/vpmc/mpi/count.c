@@ -16,11 +16,10 @@
 #include "graph/read.h"
 #include "least.h"
 #include "mpi-count.h"
+#include "select.h"
 
 #define USUAL_EVENTS	"instructions,cycles"
 #define PORTABLE_EVENTS	"instructions?,cycles?,ref-cycles?,branches?,branch-misses?,cache-references?,cache-misses?"
-#define SELECT_MODES	(3ULL << 16)	/* USR and OS */
-#define SELECT_OWNED	(5ULL << 20)	/* INT and EN, which the kernel sets */
 #define TRIALS		20	/* the least of these is used */
 
 struct thread {
@@ -119,29 +118,32 @@ static bool is_like_first(const struct thread *t)
  * gets those in which it is counted.
  */
 static void name_value(char name[VPMC_NAME_SIZE], uint64_t select,
-		       const struct vpmc_event *event)
+		       const struct vpmc_event *event, unsigned int pmu)
 {
-	static const char *const modes[] = { "", ":u", ":k", ":uk" };
+	const struct select_form form = select_form(pmu);
 	bool usual = event->flags & VPMC_EVENT_USUAL_MODES;
+	const char *modes = select & form.user ? (select & form.kernel ? ":uk" : ":u") : ":k";
 
 	if (event->flags & VPMC_EVENT_LEFT_OUT ||
-	    (select ^ event->select) & ~(SELECT_OWNED | (usual ? SELECT_MODES : 0)))
+	    (select ^ event->select) & ~(form.owned | (usual ? form.user | form.kernel : 0)))
 		return;
 	snprintf(name, VPMC_NAME_SIZE, "%.*s%s", (int)strcspn(event->text, "@?"),
-		 event->text, usual ? modes[(select & SELECT_MODES) >> 16] : "");
+		 event->text, usual ? modes : "");
 }
 
 /* Names the values whose events are in @list. */
 static void name_values(const char *list)
 {
 	struct vpmc_event *events;
+	struct vpmc_info info;
 	unsigned int nr, i, e;
 
+	vpmc_get_info(&info);
 	if (vpmc_parse_events(list, &events, &nr, NULL))
 		return;
 	for (i = 1; i < nr_values; i++)
 		for (e = 0; e < nr; e++)
-			name_value(names[i], selects[i], &events[e]);
+			name_value(names[i], selects[i], &events[e], info.kind);
 	vpmc_free_events(events);
 }
 

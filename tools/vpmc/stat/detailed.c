@@ -45,7 +45,7 @@ static uint64_t select_of(unsigned int i)
 
 	if (!known[i] && !vpmc_parse_events(table[i].name, &event, &nr, NULL)) {
 		if (!(event->flags & VPMC_EVENT_LEFT_OUT))
-			select[i] = event->select & ~(uint64_t)SELECT_MODES;
+			select[i] = without_modes(event->select);
 		vpmc_free_events(event);
 	}
 	known[i] = true;
@@ -54,7 +54,7 @@ static uint64_t select_of(unsigned int i)
 
 bool detailed_loads(const struct vpmc_event *event, uint64_t *loads, const char **per)
 {
-	uint64_t modes = event->select & SELECT_MODES;
+	uint64_t modes = modes_of(event->select);
 	unsigned int i;
 
 	for (i = 1; i < NR_NAMES; i++)

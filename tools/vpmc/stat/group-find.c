@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/fail.h"
+#include "common/portable.h"
 #include "stat/metric-group.h"
 
 #ifndef GROUP_DIRECTORY
@@ -69,20 +70,17 @@ static char **directories(void)
 
 static bool is_this_processor(const char *name)
 {
+	static const char *const kinds[] = {
+		[VPMC_KIND_INTEL] = "intel", [VPMC_KIND_AMD] = "amd",
+		[VPMC_KIND_P6] = "p6", [VPMC_KIND_P4] = "p4",
+	};
 	const char *table = vpmc_table(NULL);
-	struct vpmc_info info;
-	bool is_amd;
+	enum vpmc_kind kind = events_kind();
 
 	if (table && !strcmp(table, name))
 		return true;
-	/* As in vpmc info. Without a PMU, the table's name tells. */
-	if (!vpmc_get_info(&info) && info.kind != VPMC_KIND_TSC)
-		is_amd = info.kind == VPMC_KIND_AMD;
-	else if (table)
-		is_amd = !strncmp(table, "amd64", 5);
-	else
-		return false;
-	return !strcmp(name, is_amd ? "amd" : "intel");
+	return kind < sizeof(kinds) / sizeof(kinds[0]) && kinds[kind] &&
+	       !strcmp(kinds[kind], name);
 }
 
 static bool is_for_this_processor(const struct alternative *alternative)

@@ -40,7 +40,7 @@ static struct value value_of(const struct result *result, int kind,
 		for (i = 0; i < group->nr; i++)
 			if (!left_out(&group->events[i]) &&
 			    portable_of(group->events[i].select) == kind &&
-			    (group->events[i].select & SELECT_MODES) == modes)
+			    modes_of(group->events[i].select) == modes)
 				return result_event(result, g, &group->events[i]);
 	}
 	return (struct value){};
@@ -80,7 +80,7 @@ static bool divide(const struct result *result, unsigned int group,
 		   struct metric *metric)
 {
 	return divide_by(result, group, event,
-			 value_of(result, by, event->select & SELECT_MODES), per, metric);
+			 value_of(result, by, modes_of(event->select)), per, metric);
 }
 
 bool result_metric(const struct result *result, unsigned int group,

@@ -5,6 +5,7 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,10 +186,11 @@ static void append_all(struct group *group, const char *list, bool both_modes)
 }
 
 /*
- * Appends the default events, as far as this processor has them and they fit.
+ * Appends the default events, as far as this processor has them and they fit. @room: so
+ * many events fit for sure, and no more; or 0: try each.
  */
 static void append_wanted(struct group *group, const char *list, bool both_modes,
-			  bool all)
+			  unsigned int room)
 {
 	unsigned int nr, i;
 	struct vpmc_event *events = parse(list, both_modes, &nr);
@@ -197,10 +199,10 @@ static void append_wanted(struct group *group, const char *list, bool both_modes
 		if (events[i].flags & VPMC_EVENT_LEFT_OUT ||
 		    in_group(group, &events[i]))
 			continue;
-		if (all)
-			append(group, &events[i]);
-		else
+		if (!room)
 			append_if_it_fits(group, &events[i]);
+		else if (group->nr < room)
+			append(group, &events[i]);
 	}
 }
 
@@ -336,12 +338,12 @@ void plan_make(struct plan *plan, const struct stat_options *options)
 		 * These events fit into four counters, whatever the processor. What
 		 * this thread may count says nothing about processors.
 		 */
-		append_wanted(&all, usual, options->both_modes,
-			      info.nr_gp >= 4 || options->all_cpus);
+		append_wanted(&all, usual, options->both_modes, options->all_cpus ?
+			      info.nr_gp + info.nr_fixed : info.nr_gp >= 4 ? info.nr_gp : 0);
 	}
 	if (options->metrics)
 		append_wanted(&all, for_metrics, options->both_modes,
-			      options->split);
+			      options->split ? UINT_MAX : 0);
 	if (options->metric_groups)
 		take_metric_groups(plan, &all, options->metric_groups);
 	append_detailed(&all, options);

@@ -13,6 +13,7 @@
 
 #include "common/fail.h"
 #include "common/signals.h"
+#include "select.h"
 #include "stat/result.h"
 
 const char *const fact_name[NR_FACTS] = {
@@ -243,6 +244,6 @@ const char *counter_name(uint32_t index, char buffer[16])
 	else if (index & VPMC_RDPMC_FIXED)
 		snprintf(buffer, 16, "fixed%u", index & ~VPMC_RDPMC_FIXED);
 	else
-		snprintf(buffer, 16, "%u", index);
+		snprintf(buffer, 16, "%u", index & ~RDPMC_FAST);
 	return buffer;
 }

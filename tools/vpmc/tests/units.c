@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: units moments|threads|readings|reading
+ * usage: units moments|threads|readings|reading|intel|netburst
  *
  * Parts of the command that no run reaches for sure: moments that are due at the same time,
  * and a process that creates threads for ever, so that there are always further readings of
  * its directory, or that one never ends. The clock and the directory are made up here. No
- * kernel with vpmc is needed.
+ * kernel with vpmc is needed. The last two are event selects; LIBPFM_FORCE_PMU names a
+ * table of that kind.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -17,8 +18,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/portable.h"
 #include "common/threads.h"
 #include "stat/moments.h"
+#include "stat/result.h"
 
 #define MS	1000000ULL
 #define CHECK(true_)	do { if (!(true_)) errx(1, "line %d: %s", __LINE__, #true_); } while (0)
@@ -134,6 +137,46 @@ static void test_threads(bool again)
 	CHECK(threads.nr == 1 && threads.readings == 1);
 }
 
+static bool is_text(uint64_t select, const char *text)
+{
+	char buffer[48];
+
+	return !strcmp(select_text(select, buffer), text);
+}
+
+static bool is_counter(uint32_t index, const char *text)
+{
+	char buffer[16];
+
+	return !strcmp(counter_name(index, buffer), text);
+}
+
+static void test_intel(void)
+{
+	CHECK(portable_of(0x300c4) == BRANCHES);
+	CHECK(portable_of(0x41c4) == -1);
+	CHECK(modes_of(0x300c4) == 0x30000 && without_modes(0x300c4) == 0xc4);
+	CHECK(is_text(0x2003c, "cycles:k") && is_text(0x300c0, "instructions:uk"));
+	CHECK(is_text(0x101b7, "0x101b7"));
+	CHECK(is_counter(3, "3") && is_counter(0x40000001, "fixed1"));
+}
+
+static void test_netburst(void)
+{
+	const uint64_t branches = 0x0c001e000000a000;
+
+	CHECK(portable_of(branches | 3ULL << 34) == BRANCHES);
+	/* These bits are the modes of others. Here they are the kernel's. */
+	CHECK(portable_of(branches | 1 << 16) == -1);
+	CHECK(modes_of(~0ULL) == 3ULL << 34);
+	CHECK(without_modes(branches | 1ULL << 34) == branches);
+	CHECK(is_text(0x260002080000c000, "cycles:k"));
+	CHECK(is_text(0x0400060400008000, "instructions:u"));
+	CHECK(is_text(0x0400060c00008000, "instructions:uk"));
+	CHECK(is_text(0x0400020400008000, "0x400020400008000"));
+	CHECK(is_counter(0x8000000c, "12") && is_counter(VPMC_ANY, ""));
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc == 2 ? argv[1] : "";
@@ -145,10 +188,14 @@ int main(int argc, char **argv)
 		test_delay();
 	} else if (!strcmp(name, "threads")) {
 		test_threads(false);
+	} else if (!strcmp(name, "intel")) {
+		test_intel();
+	} else if (!strcmp(name, "netburst")) {
+		test_netburst();
 	} else if (!strcmp(name, "readings") || is_endless) {
 		test_threads(true);
 	} else {
-		errx(2, "usage: units moments|threads|readings|reading");
+		errx(2, "usage: units moments|threads|readings|reading|intel|netburst");
 	}
 	return 0;
 }

@@ -30,41 +30,32 @@ bool perfctr_is_stop(const struct vperfctr_control *control)
  */
 static uint64_t fixed_select(unsigned int number, uint64_t select)
 {
+	const struct select_form form = select_form(VPMC_KIND_INTEL);
 	unsigned int event = select & 0xffff;
 
 	if (number < FIXED_EVENTS && event == fixed_event[number])
 		return select;
-	return (select & (SELECT_USR | SELECT_OS | SELECT_INT | SELECT_EN)) |
+	return (select & (form.user | form.kernel | form.owned)) |
 	       (number + 1) << 8;
 }
 
-/* Only AMD processors have event selects with bits 32-63. */
-static int check_high(int fd, unsigned int high)
-{
-	struct vpmc_info info = { .size = sizeof(info) };
-	int err;
-
-	if (!high)
-		return 0;
-	err = perfctr_request(fd, VPMC_IOC_INFO, &info);
-	if (err)
-		return err;
-	return info.kind == VPMC_KIND_AMD ? 0 : -EOPNOTSUPP;
-}
-
-static int translate_counter(int fd, const struct perfctr_cpu_control *cpu,
+/*
+ * On a Pentium 4, evntsel is the CCCR, and p4.escr the ESCR. It has the same place as
+ * evntsel_high, bits 32-63 of an event select, which of the others only AMD's have.
+ */
+static int translate_counter(enum vpmc_kind kind, const struct perfctr_cpu_control *cpu,
 			     unsigned int i, struct vpmc_counter *counter)
 {
+	const struct select_form form = select_form(kind);
 	unsigned int select = cpu->evntsel[i], map = cpu->pmc_map[i];
 	bool interrupts = i >= cpu->nractrs;
-	int err = check_high(fd, cpu->evntsel_high[i]);
 
-	if (err)
-		return err;
+	if (cpu->evntsel_high[i] && kind != VPMC_KIND_AMD && kind != VPMC_KIND_P4)
+		return -EOPNOTSUPP;
 	/*
 	 * perfctr's own rules. They also let read_control return the same bits.
 	 */
-	if (!(select & SELECT_EN) || !(select & SELECT_INT) != !interrupts)
+	if (!(select & form.enable) || !(select & form.interrupt) != !interrupts)
 		return -EINVAL;
 	if (interrupts && cpu->ireset[i] >= 0)
 		return -EINVAL;
@@ -72,7 +63,8 @@ static int translate_counter(int fd, const struct perfctr_cpu_control *cpu,
 	/* VPMC_ANY is not the number of a counter */
 	if (map == VPMC_ANY)
 		return -EINVAL;
-	counter->index = map;
+	/* Programs for 32 bits set the bit, those for 64 bits need not. */
+	counter->index = kind == VPMC_KIND_P4 ? map | RDPMC_FAST : map;
 	if (map >= VPMC_RDPMC_FIXED && map - VPMC_RDPMC_FIXED < 32)
 		counter->evtsel = fixed_select(map - VPMC_RDPMC_FIXED,
 					       counter->evtsel);
@@ -101,7 +93,7 @@ int perfctr_to_vpmc(int fd, const struct vperfctr_control *control,
 {
 	const struct perfctr_cpu_control *cpu = &control->cpu_control;
 	unsigned int i, nr = cpu->nractrs + cpu->nrictrs;
-	int err;
+	int err, kind = 0;
 
 	memset(set, 0, sizeof(*set));
 	if (nr < cpu->nractrs || nr > COUNTERS)
@@ -110,8 +102,12 @@ int perfctr_to_vpmc(int fd, const struct vperfctr_control *control,
 		return -EINVAL;
 	if (cpu->p4.pebs_enable || cpu->p4.pebs_matrix_vert)
 		return -EOPNOTSUPP;
+	if (nr)
+		kind = perfctr_kind(fd);
+	if (kind < 0)
+		return kind;
 	for (i = 0; i < nr; i++) {
-		err = translate_counter(fd, cpu, i, &set->counter[i]);
+		err = translate_counter(kind, cpu, i, &set->counter[i]);
 		if (err)
 			return err;
 		if (control->preserve >> i & 1)
@@ -133,9 +129,11 @@ int perfctr_to_vpmc(int fd, const struct vperfctr_control *control,
 	return 0;
 }
 
-static int counter_from_vpmc(const struct vpmc_counter *counter, unsigned int i,
-			     struct perfctr_cpu_control *cpu)
+/* The other bits of @form.owned are a Pentium 4's, in which perfctr had them set. */
+static int counter_from_vpmc(enum vpmc_kind kind, const struct vpmc_counter *counter,
+			     unsigned int i, struct perfctr_cpu_control *cpu)
 {
+	const struct select_form form = select_form(kind);
 	uint64_t select = counter->evtsel;
 
 	if (counter->period > 1ULL << 31)
@@ -145,14 +143,14 @@ static int counter_from_vpmc(const struct vpmc_counter *counter, unsigned int i,
 	 * perfctr_to_vpmc() has made. Remove the unit mask, which it has made
 	 * from the counter's number.
 	 */
-	if (counter->index >= VPMC_RDPMC_FIXED && !SELECT_EVENT(select))
+	if (counter->index & VPMC_RDPMC_FIXED && !SELECT_EVENT(select))
 		select &= ~0xff00ULL;
 	cpu->pmc_map[i] = counter->index;
-	cpu->evntsel[i] = (unsigned int)select | SELECT_EN;
+	cpu->evntsel[i] = select | (form.owned & ~form.interrupt);
 	cpu->evntsel_high[i] = select >> 32;
 	if (counter->period) {
 		cpu->nrictrs++;
-		cpu->evntsel[i] |= SELECT_INT;
+		cpu->evntsel[i] |= form.interrupt;
 		cpu->ireset[i] = (int)-(int64_t)counter->period;
 	} else {
 		cpu->nractrs++;
@@ -164,18 +162,20 @@ static int counter_from_vpmc(const struct vpmc_counter *counter, unsigned int i,
 	return !counter->period && cpu->nrictrs ? -EOPNOTSUPP : 0;
 }
 
-int perfctr_from_vpmc(const struct vpmc_control *set,
+int perfctr_from_vpmc(int fd, const struct vpmc_control *set,
 		      struct vperfctr_control *control)
 {
+	int err, kind = perfctr_kind(fd);
 	unsigned int i;
-	int err;
 
 	memset(control, 0, sizeof(*control));
+	if (kind < 0)
+		return kind;
 	if (set->nr_counters > COUNTERS)
 		return -EOPNOTSUPP;
 	control->cpu_control.tsc_on = 1;
 	for (i = 0; i < set->nr_counters; i++) {
-		err = counter_from_vpmc(&set->counter[i], i,
+		err = counter_from_vpmc(kind, &set->counter[i], i,
 					&control->cpu_control);
 		if (err) {
 			memset(control, 0, sizeof(*control));
@@ -196,7 +196,7 @@ static void move(struct vpmc_counter *counter)
 {
 	unsigned int number = counter->index - VPMC_RDPMC_FIXED;
 
-	if (counter->index >= VPMC_RDPMC_FIXED && number < FIXED_EVENTS)
+	if (counter->index & VPMC_RDPMC_FIXED && number < FIXED_EVENTS)
 		counter->evtsel = (counter->evtsel & ~0xffffULL) | fixed_event[number];
 	counter->index = VPMC_ANY;
 }
@@ -255,9 +255,10 @@ int perfctr_place(int (*program)(void *to, struct vpmc_control *set), void *to,
 	return err == -ENOSPC && moved_counters(set) ? -EBUSY : err;
 }
 
-bool perfctr_same_set(const struct vpmc_control *now, const struct vpmc_control *ours)
+bool perfctr_same_set(int fd, const struct vpmc_control *now,
+		      const struct vpmc_control *ours)
 {
-	const uint64_t kernels = SELECT_EN | SELECT_INT;
+	const uint64_t kernels = select_form(perfctr_kind(fd)).owned;
 	const struct vpmc_counter *a = now->counter, *b = ours->counter;
 	unsigned int i;
 

@@ -17,7 +17,6 @@
  * event.
  */
 #define FORM		(0xffffULL | 0xfULL << 32)
-#define IGNORED		(uint64_t)(SELECT_USR | SELECT_OS | SELECT_INT | SELECT_EN)
 #define MAX_VALUES	255	/* largest value of unsigned char */
 
 /* State while the list is made. The unit masks follow their event. */
@@ -28,6 +27,7 @@ struct making {
 	unsigned int default_value;
 	bool has_default;	/* the event can be encoded without a unit mask */
 	unsigned int counters;
+	uint64_t ignored;	/* bits that an entry does not have: modes, the kernel's */
 	const char *name, *description;
 	uint64_t code;
 	bool failed;
@@ -149,7 +149,7 @@ static void add_value(struct making *m, const struct vpmc_event_info *info)
 static int tell(void *arg, const struct vpmc_event_info *info)
 {
 	struct making *m = arg;
-	bool usable = !info->reason && !(info->select & ~FORM & ~IGNORED);
+	bool usable = !info->reason && !(info->select & ~FORM & ~m->ignored);
 
 	if (info->flags & VPMC_INFO_PORTABLE)
 		return 0;
@@ -170,6 +170,7 @@ static void make_set(void)
 	if (perfctr_get_info(&info) < 0 || vpmc_get_info(&vpmc))
 		return;
 	m.counters = vpmc.gp_mask;
+	m.ignored = select_modes(vpmc.kind) | select_form(vpmc.kind).owned;
 	vpmc_list_events(tell, &m);
 	finish(&m);
 	own_set.cpu_type = info.cpu_type;
@@ -182,7 +183,8 @@ static void make_set(void)
 
 /*
  * Returns the events of this processor's type, or the empty set for processors
- * without counters. Other types have no table here.
+ * without counters. A Pentium 4's set is empty, because an entry has no room for two
+ * registers. Other types have no table here.
  */
 EXPORT const struct perfctr_event_set *perfctr_cpu_event_set(unsigned int cpu_type)
 {

@@ -32,6 +32,23 @@ static void processor(unsigned int *family, unsigned int *model)
 		*family += a >> 20 & 0xff;
 }
 
+static unsigned int p6_type(unsigned int model)
+{
+	static const unsigned char types[] = {
+		[1] = PERFCTR_X86_INTEL_P6, [3] = PERFCTR_X86_INTEL_PII,
+		[5] = PERFCTR_X86_INTEL_PII, [6] = PERFCTR_X86_INTEL_PII,
+		[7] = PERFCTR_X86_INTEL_PIII, [8] = PERFCTR_X86_INTEL_PIII,
+		[9] = PERFCTR_X86_INTEL_PENTM, [10] = PERFCTR_X86_INTEL_PIII,
+		[11] = PERFCTR_X86_INTEL_PIII, [13] = PERFCTR_X86_INTEL_PENTM,
+		[14] = PERFCTR_X86_INTEL_CORE,
+	};
+
+	/* a Core 2 without fixed counters has Core Duo's, and the same events */
+	if (model > 14)
+		return PERFCTR_X86_INTEL_CORE;
+	return types[model] ?: PERFCTR_X86_INTEL_P6;
+}
+
 /*
  * Programs choose their events by the type. A processor that is newer than
  * perfctr gets the Atom's type, for which programs use the architectural events
@@ -47,6 +64,11 @@ static unsigned int cpu_type(enum vpmc_kind kind)
 		return family == 6 ? PERFCTR_X86_AMD_K7 :
 		       family == 15 ? PERFCTR_X86_AMD_K8C :
 				      PERFCTR_X86_AMD_FAM10H;
+	if (kind == VPMC_KIND_P6)
+		return p6_type(model);
+	if (kind == VPMC_KIND_P4)
+		return model < 2 ? PERFCTR_X86_INTEL_P4 :
+		       model == 2 ? PERFCTR_X86_INTEL_P4M2 : PERFCTR_X86_INTEL_P4M3;
 	if (kind != VPMC_KIND_INTEL)
 		return PERFCTR_X86_GENERIC;
 	if (family == 6 && (model == 15 || model == 22 || model == 23 ||
@@ -64,6 +86,22 @@ bool perfctr_is_later(unsigned int type)
 	if (type == PERFCTR_X86_AMD_FAM10H)
 		return family > 17;
 	return type == PERFCTR_X86_INTEL_ATOM && !(family == 6 && model == 28);
+}
+
+int perfctr_kind(int fd)
+{
+	static int kind = -1;
+	int known = __atomic_load_n(&kind, __ATOMIC_RELAXED);
+	struct vpmc_info info = { .size = sizeof(info) };
+	int err;
+
+	if (known >= 0)
+		return known;
+	err = perfctr_request(fd, VPMC_IOC_INFO, &info);
+	if (err)
+		return err;
+	__atomic_store_n(&kind, info.kind, __ATOMIC_RELAXED);
+	return info.kind;
 }
 
 static void fill_info(const struct vpmc_info *vpmc, struct perfctr_info *info)

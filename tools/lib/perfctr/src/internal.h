@@ -14,13 +14,9 @@
 #include <libperfctr.h>
 #include <vpmc.h>
 
-#define EXPORT		__attribute__((__visibility__("default")))
+#include "../../vpmc/src/select.h"
 
-/* Bits of an event select. */
-#define SELECT_USR	(1U << 16)
-#define SELECT_OS	(1U << 17)
-#define SELECT_INT	(1U << 20)
-#define SELECT_EN	(1U << 22)
+#define EXPORT		__attribute__((__visibility__("default")))
 
 #define SELECT_EVENT(select)	((select) & 0xff)
 #define SELECT_UMASK(select)	((select) >> 8 & 0xff)
@@ -56,19 +52,20 @@ bool perfctr_is_stop(const struct vperfctr_control *control);
 
 /*
  * Translates perfctr's structure to the kernel's. @fd is asked for the kind of
- * processor.
+ * processor, if it is not known yet.
  */
 int perfctr_to_vpmc(int fd, const struct vperfctr_control *control,
 		    struct vpmc_control *set);
 
 /* Translates back. The kernel does not know everything that was passed. */
-int perfctr_from_vpmc(const struct vpmc_control *set,
+int perfctr_from_vpmc(int fd, const struct vpmc_control *set,
 		      struct vperfctr_control *control);
 
 /*
  * Returns true if @now, from the kernel, is what @ours has programmed.
  */
-bool perfctr_same_set(const struct vpmc_control *now, const struct vpmc_control *ours);
+bool perfctr_same_set(int fd, const struct vpmc_control *now,
+		      const struct vpmc_control *ours);
 
 /*
  * Lets the kernel choose the counters with a bit in @moved, because those that were asked
@@ -103,6 +100,9 @@ static inline int perfctr_result(int err)
 }
 
 /* info.c */
+
+/* Returns enum vpmc_kind, or a negative error number. Asks @fd once. */
+int perfctr_kind(int fd);
 
 /*
  * Returns true if the type is that of a processor that is newer than perfctr.

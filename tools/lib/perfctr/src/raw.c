@@ -105,7 +105,7 @@ EXPORT int _vperfctr_read_control(int fd, struct vperfctr_control *control)
 	if (err == -ENODATA)
 		return 0;
 	if (!err)
-		err = perfctr_from_vpmc(&set, control);
+		err = perfctr_from_vpmc(fd, &set, control);
 	return perfctr_result(err);
 }
 

@@ -143,13 +143,13 @@ static int read_control(const struct vperfctr *self, int fd,
 		return err;
 	if (self->known && !perfctr_to_vpmc(fd, &self->last, &ours)) {
 		perfctr_move(&ours, self->moved);
-		if (!perfctr_same_set(&now, &ours))
-			return perfctr_from_vpmc(&now, control);
+		if (!perfctr_same_set(fd, &now, &ours))
+			return perfctr_from_vpmc(fd, &now, control);
 		*control = self->last;
 		control->preserve = 0;
 		return 0;
 	}
-	return perfctr_from_vpmc(&now, control);
+	return perfctr_from_vpmc(fd, &now, control);
 }
 
 EXPORT int vperfctr_read_state(const struct vperfctr *self,

@@ -19,6 +19,8 @@ const (
 	capTSC   = 1 << 1
 
 	kindAMD = 2
+	kindP6  = 3
+	kindP4  = 4
 
 	controlNew           = 1 << 0
 	controlUnlinkOnClose = 1 << 8

@@ -60,10 +60,19 @@ func Open(list string) (*Counters, error) {
 	return c, nil
 }
 
+// hasOtherEvents tells whether the events are neither AMD's nor Intel's architectural ones.
+func (in info) hasOtherEvents() bool {
+	return in.kind == kindP4 || (in.kind == kindP6 && in.pmuVersion == 0)
+}
+
 func open(list string) (*Counters, error) {
 	h, in, err := openHandle()
 	if err != nil {
 		return nil, err
+	}
+	if in.hasOtherEvents() {
+		h.close()
+		return nil, newError(syscall.EOPNOTSUPP, list, "this package does not know the events of a P6 or NetBurst", "use libvpmc")
 	}
 	c := &Counters{handle: h, base: threadBase(), tid: uint64(syscall.Gettid())}
 	c.events, err = Parse(list, in.kind == kindAMD)

@@ -20,9 +20,10 @@ struct check {
 
 static int try_here(struct vpmc_error *error)
 {
+	enum vpmc_kind kind = vpmc_processor_kind();
 	struct vpmc_event event = {
 		.select = vpmc_portable_code(vpmc_portable_find("instructions", 12),
-					     vpmc_processor_kind()) | SELECT_USR,
+					     kind) | select_form(kind).user,
 		.text = "instructions",
 		.index = VPMC_ANY,
 	};

@@ -12,10 +12,6 @@
 
 #include "internal.h"
 
-#define BIT(n)		(1ULL << (n))
-#define SELECT_EVENT	(0xffff | BIT(18) | BIT(23) | (0xffULL << 24))
-#define SELECT_AMD	(0xfULL << 32)		/* high bits of the event */
-
 /* A list of events. vpmc_parse_events() returns its array @event. */
 struct list {
 	unsigned int nr;
@@ -36,22 +32,26 @@ struct element {
 const char *vpmc_refused_attribute(uint64_t select, enum vpmc_kind kind)
 {
 	static const struct {
+		bool p4;
 		unsigned int bit;
 		const char *name;
 	} names[] = {
-		{ 21, "t" }, { 32, "intx" }, { 33, "intxcp" }, { 40, "g" },
-		{ 41, "h" },
+		{ false, 21, "t" }, { false, 32, "intx" }, { false, 33, "intxcp" },
+		{ false, 40, "g" }, { false, 41, "h" },
+		{ true, 25, "forced overflow" },
+		{ true, 27, "overflow interrupt of the other thread" },
+		{ true, 30, "cascade" }, { true, 31, "OVF" },
+		{ true, 32, "T1_USR" }, { true, 33, "T1_OS" },
 	};
-	uint64_t allowed = SELECT_EVENT | SELECT_MODES | SELECT_OWNED;
+	const struct select_form form = select_form(kind);
 	unsigned int i;
 
-	if (kind == VPMC_KIND_AMD)
-		allowed |= SELECT_AMD;
-	select &= ~allowed;
+	select &= ~(form.event | form.user | form.kernel | form.owned);
 	if (!select)
 		return NULL;
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (select & BIT(names[i].bit))
+		if (names[i].p4 == (kind == VPMC_KIND_P4) &&
+		    select & SELECT_BIT(names[i].bit))
 			return names[i].name;
 	return "";
 }
@@ -93,10 +93,10 @@ static int take_modes(struct element *e, const char *rest, uint64_t *modes)
 {
 	const char *text = rest + (*rest == ':'), *at, *why, *help;
 
-	*modes = SELECT_USR;
+	*modes = select_form(e->kind).user;
 	if (!*rest)
 		return usual_modes(e);
-	*modes = vpmc_modes_of(text);
+	*modes = vpmc_modes_of(text, e->kind);
 	if (*modes)
 		return 0;
 	at = vpmc_perf_modifier(text, &why, &help);
@@ -109,7 +109,7 @@ static int take_modes(struct element *e, const char *rest, uint64_t *modes)
 static int portable_event(struct element *e, const struct vpmc_portable *p,
 			  const char *rest)
 {
-	uint32_t code = vpmc_portable_code(p, e->kind);
+	uint64_t code = vpmc_portable_code(p, e->kind);
 	uint64_t modes, other = 0;
 	struct vpmc_complaint c;
 	int reason = take_modes(e, rest, &modes);
@@ -145,16 +145,38 @@ static bool number_of(const char *text, uint64_t *value, const char **rest)
 static int raw_event(struct element *e, uint64_t value, const char *rest)
 {
 	uint64_t modes;
-	int reason = take_modes(e, rest, &modes);
+	int reason;
 
+	if (e->kind == VPMC_KIND_P4)
+		return complain(e, VPMC_WHY_UNKNOWN, e->body, vpmc_p4_perf_why, vpmc_p4_perf_help);
+	reason = take_modes(e, rest, &modes);
 	if (reason)
 		return reason;
-	if (value & (SELECT_MODES | SELECT_OWNED))
+	if (value & (select_modes(e->kind) | select_form(e->kind).owned))
 		return wrong(e, VPMC_WHY_SYNTAX, e->body,
 			     "'r' takes event and unit mask without modes");
 	e->event->select = value | modes;
 	e->event->flags |= VPMC_EVENT_RAW;
 	return 0;
+}
+
+/*
+ * Refuses a bit of a NetBurst's select by its name. It has two registers, so that a wrong
+ * bit is hard to find.
+ */
+static int check_bits(struct element *e, uint64_t select)
+{
+	const char *name = vpmc_refused_attribute(select, VPMC_KIND_P4);
+	char why[80];
+
+	if (!name)
+		return 0;
+	if (!*name)
+		return complain(e, VPMC_REASON_RESERVED_BIT, NULL,
+				"it has bits that mean nothing in ESCR and CCCR",
+				"write the ESCR in bits 32 to 63, and the CCCR in bits 0 to 31");
+	snprintf(why, sizeof(why), "the kernel does not permit the bit '%s'", name);
+	return complain(e, VPMC_WHY_REFUSED_ATTRIBUTE, NULL, why, "leave it out");
 }
 
 /* Encodes "0xSELECT". The modes are in the number or follow it. */
@@ -167,9 +189,13 @@ static int whole_select(struct element *e)
 	if (!number_of(e->body + 2, &value, &rest))
 		return wrong(e, VPMC_WHY_SYNTAX, e->body,
 			     "after 0x come up to 16 hexadecimal digits");
-	if (value & SELECT_MODES) {
+	reason = e->kind == VPMC_KIND_P4 ? check_bits(e, value) : 0;
+	if (reason)
+		return reason;
+	if (value & select_modes(e->kind)) {
 		if (*rest)
-			return wrong(e, VPMC_WHY_SYNTAX, rest,
+			return wrong(e, VPMC_WHY_SYNTAX, rest, e->kind == VPMC_KIND_P4 ?
+				     "the event select has its modes in bits 34 and 35 already" :
 				     "the event select has its modes in bits 16 and 17 already");
 		modes = 0;
 	} else {
@@ -309,7 +335,8 @@ static int take_counter(struct element *e, const char *at)
 		return wrong(e, VPMC_WHY_SYNTAX, at,
 			     "after '@' comes the number of a counter, or fixed and a number");
 	e->event->index = strtoul(number, NULL, 10) |
-			  (fixed ? VPMC_RDPMC_FIXED : 0);
+			  (fixed ? VPMC_RDPMC_FIXED :
+			   e->kind == VPMC_KIND_P4 ? RDPMC_FAST : 0);
 	return 0;
 }
 
@@ -449,7 +476,7 @@ static int parse_element(struct element *e, const struct vpmc_piece *piece)
  * Returns the number of an earlier event that conflicts with the last one, or
  * -1.
  */
-static int other(const struct list *list, int *reason)
+static int other(const struct list *list, enum vpmc_kind kind, int *reason)
 {
 	const struct vpmc_event *last = &list->event[list->nr - 1], *e;
 	unsigned int i;
@@ -463,7 +490,7 @@ static int other(const struct list *list, int *reason)
 		*reason = last->index == VPMC_ANY ? VPMC_WHY_DOUBLED :
 						    VPMC_WHY_CONFLICT;
 		if (last->index != VPMC_ANY ||
-		    vpmc_same_select(e->select, last->select))
+		    vpmc_same_select(kind, e->select, last->select))
 			return i;
 	}
 	return -1;
@@ -478,7 +505,7 @@ static int add_element(struct list *list, const char *text, const struct vpmc_pi
 	int before, reason = parse_element(&e, piece);
 
 	if (!reason) {
-		before = other(list, &reason);
+		before = other(list, kind, &reason);
 		if (before >= 0)
 			snprintf(e.why, sizeof(e.why),
 				 reason == VPMC_WHY_DOUBLED ?

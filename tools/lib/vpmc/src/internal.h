@@ -12,23 +12,18 @@
 
 #include "../include/vpmc.h"
 #include "pieces.h"
+#include "select.h"
 
 #define EXPORT		__attribute__((__visibility__("default")))
 #define unlikely(x)	__builtin_expect(!!(x), 0)
 
-/* Bits of an event select. */
-#define SELECT_USR	(1ULL << 16)
-#define SELECT_OS	(1ULL << 17)
-#define SELECT_MODES	(SELECT_USR | SELECT_OS)
-#define SELECT_OWNED	(1ULL << 20 | 1ULL << 22)	/* INT and EN, which the kernel sets */
-
 /*
- * Do two selects count the same? Those of libpfm4's events have INT and EN, which
+ * Do two selects count the same? Those of libpfm4's events have bits that
  * VPMC_IOC_READ_CONTROL does not return.
  */
-static inline bool vpmc_same_select(uint64_t a, uint64_t b)
+static inline bool vpmc_same_select(enum vpmc_kind kind, uint64_t a, uint64_t b)
 {
-	return !((a ^ b) & ~SELECT_OWNED);
+	return !((a ^ b) & ~select_form(kind).owned);
 }
 
 /*
@@ -155,18 +150,25 @@ int vpmc_table_walk(int (*tell)(void *arg, const struct vpmc_umask *umask),
 
 /* portable.c */
 
+/*
+ * Returns the kind of this processor's event selects and events. This is VPMC_KIND_P6 for
+ * the processors of this kind whose events are not Intel's architectural ones. For the
+ * others it is VPMC_KIND_INTEL.
+ */
 enum vpmc_kind vpmc_processor_kind(void);
 
+/* The selects have no modes. 0: there is no such event. */
 struct vpmc_portable {
 	const char *name, *alias, *description;
-	uint32_t intel, amd;	/* event and unit mask; 0 if there is none */
+	uint32_t intel, amd, p6;
+	uint64_t p4;
 };
 
 extern const struct vpmc_portable vpmc_portable[];
 extern const unsigned int vpmc_nr_portable;
 
 const struct vpmc_portable *vpmc_portable_find(const char *name, size_t length);
-uint32_t vpmc_portable_code(const struct vpmc_portable *p, enum vpmc_kind kind);
+uint64_t vpmc_portable_code(const struct vpmc_portable *p, enum vpmc_kind kind);
 
 /* similar.c */
 
@@ -179,7 +181,7 @@ void vpmc_similar(struct vpmc_error *error, const char *name, bool of_event);
 /* modes.c */
 
 /* Parses the modes "u", "k", "uk" or "u:k". Returns 0 for anything else. */
-uint64_t vpmc_modes_of(const char *text);
+uint64_t vpmc_modes_of(const char *text, enum vpmc_kind kind);
 
 /*
  * If @text has perf's modifiers and no other letters, returns the first one that vpmc does
@@ -207,7 +209,13 @@ struct vpmc_complaint {
 int vpmc_terms_encode(const char *body, const char *open, const char *close,
 		      enum vpmc_kind kind, uint64_t *select, struct vpmc_complaint *c);
 
+/* Why NetBurst has none of perf's numbers and terms, and what helps */
+extern const char vpmc_p4_perf_why[], vpmc_p4_perf_help[];
+
 /* perfnames.c */
+
+/* Does another register choose what is counted? The kernel does not program it. */
+bool vpmc_needs_register(uint64_t select, enum vpmc_kind kind);
 
 /**
  * vpmc_perf_name() - Find what perf in the kernel counts under a generic name
@@ -229,7 +237,8 @@ const char *vpmc_perf_name_at(unsigned int i);
 
 /*
  * Returns the name of the attribute whose bit in @select the kernel refuses.
- * Returns NULL if there is no such bit, and "" if the bit has no name.
+ * Returns NULL if there is no such bit, and "" if the bit has no name. On NetBurst
+ * the names are those of bits in ESCR and CCCR.
  */
 const char *vpmc_refused_attribute(uint64_t select, enum vpmc_kind kind);
 

@@ -21,7 +21,7 @@ static int tell_portable(const struct listener *to)
 {
 	const struct vpmc_portable *p;
 	unsigned int i;
-	uint32_t code;
+	uint64_t code;
 	int result = 0;
 
 	for (i = 0; i < vpmc_nr_portable && !result; i++) {
@@ -33,7 +33,7 @@ static int tell_portable(const struct listener *to)
 		info.event = p->name;
 		info.description = p->description;
 		if (code)
-			info.select = code | SELECT_USR;
+			info.select = code | select_form(to->kind).user;
 		else
 			info.reason = VPMC_WHY_NOT_PORTABLE;
 		result = to->tell(to->arg, &info);
@@ -59,7 +59,7 @@ static int tell_perf(const struct listener *to)
 		snprintf(description, sizeof(description), "perf's name for the event select %#llx",
 			 (unsigned long long)info.select);
 		info.description = description;
-		info.select |= SELECT_USR;
+		info.select |= select_form(to->kind).user;
 		result = to->tell(to->arg, &info);
 	}
 	return result;

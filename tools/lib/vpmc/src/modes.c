@@ -38,15 +38,16 @@ static const struct {
 	{ 'R', "'R' asks for a latency instead of a count", "leave it out" },
 };
 
-uint64_t vpmc_modes_of(const char *text)
+uint64_t vpmc_modes_of(const char *text, enum vpmc_kind kind)
 {
+	const struct select_form form = select_form(kind);
 	uint64_t modes = 0;
 
 	for (; *text; text++) {
-		if (*text == 'u' && !(modes & SELECT_USR))
-			modes |= SELECT_USR;
-		else if (*text == 'k' && !(modes & SELECT_OS))
-			modes |= SELECT_OS;
+		if (*text == 'u' && !(modes & form.user))
+			modes |= form.user;
+		else if (*text == 'k' && !(modes & form.kernel))
+			modes |= form.kernel;
 		else if (*text != ':' || !modes || !text[1])
 			return 0;
 	}

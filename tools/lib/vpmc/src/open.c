@@ -59,13 +59,14 @@ static int share(struct vpmc_regions *regions, const char *list,
 static bool is_shared(const struct vpmc_regions *regions)
 {
 	const struct vpmc_event *event = regions->events;
+	enum vpmc_kind kind = vpmc_processor_kind();
 	unsigned int i;
 
 	for (i = 0; event && i < regions->nr_events; event++) {
 		if (event->flags & VPMC_EVENT_LEFT_OUT)
 			continue;
 		if (regions->element[i] >= regions->control.nr_counters ||
-		    !vpmc_same_select(regions->control.counter[regions->element[i]].evtsel,
+		    !vpmc_same_select(kind, regions->control.counter[regions->element[i]].evtsel,
 				      event->select))
 			return false;
 		i++;

@@ -204,13 +204,37 @@ static const struct {
 		[REFERENCES] = 0xff60, [MISSES] = 0x964, [REF_CYCLES] = 0x100000120, } },
 };
 
+/* What the kind decides. libpfm4 has no table of P6 for 64 bits. */
+static const uint64_t p6[NR_NAMES] = {
+	[D1_LOADS] = 0x43, [D1_LOAD_MISSES] = 0x45, [D1_STORE_MISSES] = 0xf29,
+	[I1_LOADS] = 0x80, [I1_LOAD_MISSES] = 0xf28, [LLC_STORE_MISSES] = 0x25,
+	[DTLB_LOADS] = 0x43, [ITLB_LOADS] = 0x80, [ITLB_LOAD_MISSES] = 0x85,
+	[BRANCH_LOADS] = 0xc4, [BRANCH_LOAD_MISSES] = 0xc5, [FRONTEND] = 0xa2,
+	[BUS_CYCLES] = 0x62,
+};
+
+/* Events behind replay tagging need two more registers. */
+#define REPLAY	(0x12000200ULL << 32 | 5 << 13)
+
+static const uint64_t p4[NR_NAMES] = {
+	[D1_LOAD_MISSES] = REPLAY, [LLC_LOAD_MISSES] = REPLAY,
+	[DTLB_LOAD_MISSES] = REPLAY, [DTLB_STORE_MISSES] = REPLAY,
+	[ITLB_LOADS] = 0x30000200ULL << 32 | 3 << 13,
+	[ITLB_LOAD_MISSES] = 0x30000400ULL << 32 | 3 << 13,
+	[BUS_CYCLES] = 0x2e000600ULL << 32 | 6 << 13 | 1 << 18 | 1 << 24,
+};
+
 /* Returns the selects of this processor, or NULL. */
-static const uint64_t *selects_here(void)
+static const uint64_t *selects_here(enum vpmc_kind kind)
 {
 	const char *table = vpmc_table(NULL), *at;
 	size_t length = table ? strlen(table) : 0;
 	unsigned int i;
 
+	if (kind == VPMC_KIND_P6)
+		return p6;
+	if (kind == VPMC_KIND_P4)
+		return p4;
 	for (i = 0; table && i < sizeof(models) / sizeof(models[0]); i++)
 		for (at = models[i].tables; *at; at += strcspn(at, " "), at += *at == ' ')
 			if (strcspn(at, " ") == length && !memcmp(at, table, length))
@@ -220,18 +244,21 @@ static const uint64_t *selects_here(void)
 
 static uint64_t select_of(const uint64_t *here, int n, enum vpmc_kind kind)
 {
-	/* on all processors of Intel; the first is perf's number for the fixed counter */
-	if (kind != VPMC_KIND_AMD && n == REF_CYCLES)
+	/* architectural events; the first is perf's number for the fixed counter */
+	if (kind == VPMC_KIND_INTEL && n == REF_CYCLES)
 		return 0x300;
-	if (kind != VPMC_KIND_AMD && n == BUS_CYCLES)
+	if (kind == VPMC_KIND_INTEL && n == BUS_CYCLES)
 		return 0x13c;
 	return here ? here[n] : 0;
 }
 
-/* Off-core events: another register chooses what they count. */
-static bool needs_register(uint64_t select, enum vpmc_kind kind)
+bool vpmc_needs_register(uint64_t select, enum vpmc_kind kind)
 {
-	return kind != VPMC_KIND_AMD && (select == 0x1b7 || select == 0x12a);
+	/* replay_event: event and choice of the ESCR, with any mask */
+	if (kind == VPMC_KIND_P4)
+		return !((select ^ REPLAY) & (0x7e000000ULL << 32 | 7 << 13));
+	/* off-core events */
+	return kind == VPMC_KIND_INTEL && (select == 0x1b7 || select == 0x12a);
 }
 
 static bool is(const char *known, const char *name, size_t length)
@@ -271,13 +298,13 @@ static bool is_software(const char *name, size_t length, struct vpmc_complaint *
 int vpmc_perf_name(const char *name, size_t length, enum vpmc_kind kind,
 		   uint64_t *select, struct vpmc_complaint *c)
 {
-	const uint64_t *here = selects_here();
+	const uint64_t *here = selects_here(kind);
 	int n = find(name, length);
 	uint64_t found = n < 0 ? 0 : select_of(here, n, kind);
 
 	if (n < 0)
 		return is_software(name, length, c) ? VPMC_WHY_UNKNOWN : -ENOENT;
-	if (found && !needs_register(found, kind)) {
+	if (found && !vpmc_needs_register(found, kind)) {
 		*select |= found;
 		return 0;
 	}

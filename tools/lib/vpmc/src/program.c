@@ -26,7 +26,8 @@ static bool is_missing_fixed(uint64_t select)
 	struct vpmc_info info;
 
 	return !(select & 0xff) && number < 64 && !vpmc_get_info(&info) &&
-	       info.kind == VPMC_KIND_INTEL && !(info.fixed_mask >> number & 1);
+	       (info.kind == VPMC_KIND_INTEL || info.kind == VPMC_KIND_P6) &&
+	       !(info.fixed_mask >> number & 1);
 }
 
 /*

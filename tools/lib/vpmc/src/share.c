@@ -18,9 +18,9 @@
 
 /* Does element @i of the set count the event, in a counter that will do? */
 static bool counts(const struct vpmc_control *control, unsigned int i,
-		   const struct vpmc_event *event)
+		   const struct vpmc_event *event, enum vpmc_kind kind)
 {
-	return vpmc_same_select(control->counter[i].evtsel, event->select) &&
+	return vpmc_same_select(kind, control->counter[i].evtsel, event->select) &&
 	       (event->index == VPMC_ANY ||
 		event->index == control->counter[i].index);
 }
@@ -29,6 +29,7 @@ static bool counts(const struct vpmc_control *control, unsigned int i,
 static unsigned int find(const struct vpmc_control *control, struct vpmc_event *events,
 			 unsigned int nr)
 {
+	enum vpmc_kind kind = vpmc_processor_kind();
 	bool taken[VPMC_MAX_COUNTERS] = {};
 	unsigned int i, k, missing = 0;
 
@@ -37,7 +38,7 @@ static unsigned int find(const struct vpmc_control *control, struct vpmc_event *
 		if (events[k].flags & VPMC_EVENT_LEFT_OUT)
 			continue;
 		for (i = 0; i < control->nr_counters; i++)
-			if (!taken[i] && counts(control, i, &events[k]))
+			if (!taken[i] && counts(control, i, &events[k], kind))
 				break;
 		if (i == control->nr_counters) {
 			missing++;

@@ -113,6 +113,27 @@ static int reason_of(int error)
 	return VPMC_WHY_ATTRIBUTE;
 }
 
+/*
+ * Makes a select of libpfm4's codes. NetBurst's are ESCR and CCCR, with what Linux sets and
+ * with the modes of the other thread in bits 0 and 1 of the ESCR.
+ */
+static int take_codes(const char *table, const pfm_pmu_encode_arg_t *arg, uint64_t *select)
+{
+	enum vpmc_kind kind = select_kind_of_table(table);
+	uint64_t value = arg->codes[0];
+
+	if (arg->count != (kind == VPMC_KIND_P4 ? 2 : 1))
+		return VPMC_REASON_EXTRA_MSR;
+	if (kind == VPMC_KIND_P4) {
+		value = (value & ~3ULL) << 32 |
+			(arg->codes[1] & ~select_form(kind).owned);
+		if (vpmc_needs_register(value, kind))
+			return VPMC_REASON_EXTRA_MSR;
+	}
+	*select = value;
+	return 0;
+}
+
 /* Encodes a name in one table, by writing the table's name before it. */
 static int encode(const char *table, const char *name, uint64_t *select,
 		  char **full)
@@ -126,10 +147,12 @@ static int encode(const char *table, const char *name, uint64_t *select,
 	result = reason_of(pfm_get_os_event_encoding(prefixed, PFM_PLM3,
 						     PFM_OS_NONE, &arg));
 	free(prefixed);
-	if (!result && arg.count != 1)
-		result = VPMC_REASON_EXTRA_MSR;
+	/* For NetBurst, libpfm4 has one error for a wrong attribute and for no unit mask. */
+	if (result == VPMC_WHY_ATTRIBUTE && select_kind_of_table(table) == VPMC_KIND_P4 &&
+	    !strchr(name, ':'))
+		result = VPMC_WHY_UMASK;
 	if (!result)
-		*select = arg.codes[0];
+		result = take_codes(table, &arg, select);
 	free(arg.codes);
 	return result;
 }

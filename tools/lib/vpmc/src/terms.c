@@ -243,7 +243,7 @@ static int take_value(const struct term *t, const struct field *f, enum vpmc_kin
 		return wrong(c, VPMC_WHY_SYNTAX, t->name, "name each bit of the event select once",
 			     "another term has bits of '%.*s'", length, t->name);
 	value = scatter(f, value);
-	if (value & (SELECT_MODES | SELECT_OWNED))
+	if (value & (select_modes(kind) | select_form(kind).owned))
 		return wrong(c, VPMC_WHY_SYNTAX, t->name, "write the modes behind the second '/', as in cpu/.../uk",
 			     "the term '%.*s' has bits of the modes, or 20 or 22", length, t->name);
 	if (vpmc_refused_attribute(value, kind))
@@ -328,6 +328,11 @@ static const char *term_end(const char *at, const char *close)
 	return at;
 }
 
+/* perf has numbers of its own there, and looks the processor's up. */
+const char vpmc_p4_perf_why[] = "perf's numbers of a NetBurst's events are not the processor's";
+const char vpmc_p4_perf_help[] =
+	"write libpfm4's name, as vpmc list does, or 0x with the ESCR in bits 32 to 63 and the CCCR in bits 0 to 31";
+
 static int other_pmu(const char *body, const char *open, struct vpmc_complaint *c)
 {
 	int length = open - body < MOST_TERM ? (int)(open - body) : MOST_TERM;
@@ -349,6 +354,8 @@ int vpmc_terms_encode(const char *body, const char *open, const char *close,
 	*select = 0;
 	if (open - body != 3 || memcmp(body, "cpu", 3))
 		return other_pmu(body, open, c);
+	if (kind == VPMC_KIND_P4)
+		return wrong(c, VPMC_WHY_UNKNOWN, body, vpmc_p4_perf_help, "%s", vpmc_p4_perf_why);
 	do {
 		struct term t = { .name = at };
 

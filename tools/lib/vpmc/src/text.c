@@ -120,7 +120,7 @@ static const struct text whys[] = {
 	[VPMC_WHY_UNKNOWN - VPMC_WHY_SYNTAX] = { "unknown-event",
 		"no event has that name", "vpmc list names them all" },
 	[VPMC_WHY_NOT_PORTABLE - VPMC_WHY_SYNTAX] = { "not-portable",
-		"AMD processors have no such portable event",
+		"this processor has no such portable event",
 		"vpmc list names what there is" },
 	[VPMC_WHY_NO_TABLE - VPMC_WHY_SYNTAX] = { "no-table",
 		"libpfm4 has no table of events for this processor",

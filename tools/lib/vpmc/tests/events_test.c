@@ -7,6 +7,7 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include "lib_test.h"
+#include "../src/internal.h"
 
 static struct vpmc_event *events;
 static struct vpmc_error error;
@@ -69,6 +70,24 @@ static const struct good good[] = {
 	{ "skl", "{cpu/event=0xc0,umask=1/,cpu/event=0xc4/u,r4c5,0xc5,INST_RETIRED:ANY_P}:k", { 0x201c0, 0x300c4, 0x204c5, 0x200c5, 0x5200c0 } },
 	{ "skl", "{instructions}:u,{cycles}:k", { 0x100c0, 0x2003c } },
 	{ "skl", "L1-dcache-loads,l1-dcache-load-misses:k,dTLB-load-misses,bus-cycles", { 0x181d0, 0x20151, 0x10e08, 0x1013c } },
+	/* ESCR and CCCR. Modes are bits 34 and 35. */
+	{ "netburst", "instructions", { 0x0400060400008000 } },
+	{ "netburst", "cycles:k,cpu-cycles:uk", { 0x260002080000c000, 0x2600020c0000c000 } },
+	{ "netburst", "branches,branch-misses", { 0x0c001e040000a000, 0x0c0014040000a000 } },
+	{ "netburst", "cache-references,cache-misses:k", { 0x18020e040000e000, 0x180200080000e000 } },
+	{ "netburst", "instr_retired:NBOGUSNTAG", { 0x0400020400008000 } },
+	{ "netburst", "INSTR_RETIRED:nbogusntag:bogustag:uk", { 0x0400120c00008000 } },
+	{ "netburst", "netburst::BSQ_cache_reference:RD_2ndL_MISS:k", { 0x180200080000e000 } },
+	{ "netburst", "global_power_events:running:thr=3,global_power_events:running:thr=15:e:cmpl", { 0x260002040034c000, 0x2600020401fcc000 } },
+	/* event 9 of another ESCR than replay_event's */
+	{ "netburst", "uop_queue_writes:FROM_ROM", { 0x1200080400000000 } },
+	{ "netburst", "global_power_events.running:k", { 0x260002080000c000 } },
+	{ "netburst", "0x0400060000008000,0x0C00000000000000:uk,0x1800020c0000e000", { 0x0400060400008000, 0x0c00000c00000000, 0x1800020c0000e000 } },
+	/* what Linux sets itself, and the highest of the user's bits */
+	{ "netburst", "0x260002040403d000,0x7ffffffc01fce000", { 0x260002040403d000, 0x7ffffffc01fce000 } },
+	{ "netburst", "{instructions,branches:u}:k", { 0x0400060800008000, 0x0c001e0c0000a000 } },
+	{ "netburst", "iTLB-loads,itlb-load-misses:k,bus-cycles", { 0x3000020400006000, 0x3000040800006000, 0x2e0006040104c000 } },
+	{ "netburst_p", "instructions,instr_completed:nbogus", { 0x0400060400008000, 0x0e00020400008000 } },
 	{ "core", "LLC-load-misses,cpu/LLC-loads/", { 0x14129, 0x14f29 } },
 	{ "amd64_fam17h_zen1", "stalled-cycles-frontend,idle-cycles-backend", { 0x10287, 0x10187 } },
 	{ "amd64_fam17h_zen1", "cpu/event=0x1c0,umask=2/,cpu/cache-misses/", { 0x1000102c0, 0x10964 } },
@@ -91,6 +110,8 @@ TABLE(tmt);
 TABLE(ix86arch);
 TABLE(amd64_k8_revc);
 TABLE(amd64_fam17h_zen1);
+TABLE(netburst);
+TABLE(netburst_p);
 
 TEST_F(good, select)
 {
@@ -227,7 +248,7 @@ static const struct bad bad[] = {
 	{ "skl", "instructions,instructions", EINVAL, 1, 13, VPMC_WHY_DOUBLED, "the same as 'instructions', event 0" },
 	{ "skl", "cycles,instructions,INST_RETIRED:ANY_P", EINVAL, 2, 20, VPMC_WHY_DOUBLED, "'instructions', event 1" },
 	{ "skl", "cycles@1,branches@1", EINVAL, 1, 9, VPMC_WHY_CONFLICT, "same counter as 'cycles@1'" },
-	{ "amd64_fam17h_zen1", "ref-cycles", EOPNOTSUPP, 0, 0, VPMC_WHY_NOT_PORTABLE, "AMD" },
+	{ "amd64_fam17h_zen1", "ref-cycles", EOPNOTSUPP, 0, 0, VPMC_WHY_NOT_PORTABLE, "this processor has no such portable event" },
 	{ "amd64_fam17h_zen1", "RETIRED_INSTRUCTIONS:h", EOPNOTSUPP, 0, 0, VPMC_WHY_REFUSED_ATTRIBUTE, "attribute 'h'" },
 	{ "amd64_fam17h_zen1", "RETIRED_INSTRUCTIONS:g", EOPNOTSUPP, 0, 0, VPMC_WHY_REFUSED_ATTRIBUTE, "attribute 'g'" },
 	/* as perf writes them */
@@ -272,6 +293,31 @@ static const struct bad bad[] = {
 	{ "skl", "br_inst_retired.conditional:upp", EINVAL, 0, 29, VPMC_WHY_SYNTAX, "'p' asks for samples" },
 	{ "amd64_fam17h_zen1", "cache-misses", EOPNOTSUPP, 0, 0, VPMC_WHY_NOT_PORTABLE, "perf counts another event under that name: cpu/cache-misses/" },
 	{ "amd64_fam17h_zen1", "cpu/event=0xc0,any=1/", EINVAL, 0, 15, VPMC_WHY_ATTRIBUTE, "no term 'any'" },
+	{ "netburst", "ref-cycles", EOPNOTSUPP, 0, 0, VPMC_WHY_NOT_PORTABLE, "this processor has no such portable event" },
+	{ "netburst", "cycles,rc0", ENOENT, 1, 7, VPMC_WHY_UNKNOWN, "perf's numbers of a NetBurst's events are not the processor's; write libpfm4's name, as vpmc list does, or 0x with the ESCR in bits 32 to 63" },
+	{ "netburst", "cpu/event=0xc0/", ENOENT, 0, 0, VPMC_WHY_UNKNOWN, "are not the processor's; write libpfm4's name" },
+	{ "netburst", "cpu/cache-misses/", ENOENT, 0, 0, VPMC_WHY_UNKNOWN, "are not the processor's" },
+	{ "netburst", "cpu/escr=0x4000200,cccr=0x8000/k", ENOENT, 0, 0, VPMC_WHY_UNKNOWN, "are not the processor's" },
+	{ "netburst", "power/energy-pkg/", ENOENT, 0, 0, VPMC_WHY_UNKNOWN, "'power' is another PMU" },
+	{ "netburst", "0x400020400008000:u", EINVAL, 0, 17, VPMC_WHY_SYNTAX, "bits 34 and 35" },
+	{ "netburst", "0x400020442008000", EOPNOTSUPP, 0, 0, VPMC_WHY_REFUSED_ATTRIBUTE, "forced overflow" },
+	{ "netburst", "0x400020408008000", EOPNOTSUPP, 0, 0, VPMC_WHY_REFUSED_ATTRIBUTE, "overflow interrupt of the other thread" },
+	{ "netburst", "0x400020440008000", EOPNOTSUPP, 0, 0, VPMC_WHY_REFUSED_ATTRIBUTE, "does not permit the bit 'cascade'; leave it out" },
+	{ "netburst", "0x400020480008000", EOPNOTSUPP, 0, 0, VPMC_WHY_REFUSED_ATTRIBUTE, "'OVF'" },
+	{ "netburst", "0x400020500008000", EOPNOTSUPP, 0, 0, VPMC_WHY_REFUSED_ATTRIBUTE, "'T1_USR'" },
+	{ "netburst", "0x400020600008000", EOPNOTSUPP, 0, 0, VPMC_WHY_REFUSED_ATTRIBUTE, "'T1_OS'" },
+	{ "netburst", "0x100c0", EINVAL, 0, 0, VPMC_REASON_RESERVED_BIT, "write the ESCR in bits 32 to 63, and the CCCR in bits 0 to 31" },
+	{ "netburst", "0x8400020400008000", EINVAL, 0, 0, VPMC_REASON_RESERVED_BIT, "mean nothing in ESCR and CCCR" },
+	{ "netburst", "0x400020400008800", EINVAL, 0, 0, VPMC_REASON_RESERVED_BIT, "mean nothing in ESCR and CCCR" },
+	{ "netburst", "replay_event:NBOGUS:L1_LD_MISS", EOPNOTSUPP, 0, 0, VPMC_REASON_EXTRA_MSR, "one more register" },
+	{ "netburst", "replay_event:BOGUS", EOPNOTSUPP, 0, 0, VPMC_REASON_EXTRA_MSR, "one more register" },
+	{ "netburst", "L1-dcache-load-misses", EOPNOTSUPP, 0, 0, VPMC_REASON_EXTRA_MSR, "by one more register" },
+	{ "netburst", "L1-dcache-loads", ENOENT, 0, 0, VPMC_WHY_UNKNOWN, "perf has no event 'L1-dcache-loads' for this processor" },
+	{ "netburst", "instr_retired", EINVAL, 0, 0, VPMC_WHY_UMASK, "needs a unit mask; did you mean instr_retired:" },
+	{ "netburst", "instr_retired:NBOGUSTNAG", EINVAL, 0, 0, VPMC_WHY_ATTRIBUTE, "instr_retired:NBOGUSNTAG" },
+	{ "netburst", "instructions,0x400060400028000", EINVAL, 1, 13, VPMC_WHY_DOUBLED, "'instructions', event 0" },
+	{ "netburst", "cycles@12,branches@12", EINVAL, 1, 10, VPMC_WHY_CONFLICT, "same counter" },
+	{ "netburst", "instr_completed:nbogus", ENOENT, 0, 0, VPMC_WHY_UNKNOWN, "no event has that name" },
 	{ "no_such_table", "L1-dcache-loads", ENOENT, 0, 0, VPMC_WHY_UNKNOWN, "is not known" },
 	{ "no_such_table", "INST_RETIRED", ENOENT, 0, 0, VPMC_WHY_NO_TABLE, "LIBPFM_FORCE_PMU" },
 };
@@ -320,6 +366,69 @@ TEST(bad_lists_on_intel)
 TEST(bad_lists_on_amd)
 {
 	refused_by(_metadata, "amd64_fam17h_zen1");
+}
+
+TEST(bad_lists_on_netburst)
+{
+	refused_by(_metadata, "netburst");
+}
+
+/* A counter's number has the bit of fast RDPMC. */
+TEST(counters_of_netburst)
+{
+	ASSERT_EQ(0, parse("netburst", "instructions@12?,cycles"));
+	EXPECT_EQ(0x8000000c, events[0].index);
+	EXPECT_STREQ("instructions:u", events[0].name);
+	EXPECT_EQ(VPMC_ANY, events[1].index);
+	vpmc_free_events(events);
+	/* What perf means by these names is not found. */
+	ASSERT_EQ(0, parse("netburst", "cpu/cache-misses/?,rc0?,cycles:k"));
+	EXPECT_EQ(VPMC_WHY_UNKNOWN, events[0].reason);
+	EXPECT_EQ(VPMC_WHY_UNKNOWN, events[1].reason);
+	vpmc_free_events(events);
+}
+
+/* libpfm4 has P6's tables for 32 bits alone, so lists cannot be parsed with them here. */
+TEST(events_of_p6)
+{
+	static const struct {
+		const char *name;
+		uint64_t code;
+	} codes[] = {
+		{ "instructions", 0xc0 }, { "cycles", 0x79 }, { "cpu-cycles", 0x79 },
+		{ "ref-cycles", 0 }, { "branches", 0xc4 }, { "branch-misses", 0xc5 },
+		{ "cache-references", 0xf2e }, { "cache-misses", 0x12e },
+	}, perfs[] = {
+		{ "L1-dcache-loads", 0x43 }, { "L1-dcache-load-misses", 0x45 },
+		{ "L1-icache-load-misses", 0xf28 }, { "LLC-store-misses", 0x25 },
+		{ "iTLB-load-misses", 0x85 }, { "stalled-cycles-frontend", 0xa2 },
+		{ "bus-cycles", 0x62 }, { "ref-cycles", 0 }, { "LLC-loads", 0 },
+	};
+	struct vpmc_complaint c;
+	uint64_t select;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		EXPECT_EQ(codes[i].code, vpmc_portable_code(vpmc_portable_find(codes[i].name,
+				strlen(codes[i].name)), VPMC_KIND_P6)) {
+			TH_LOG("code %u", i);
+		}
+	for (i = 0; i < sizeof(perfs) / sizeof(perfs[0]); i++) {
+		select = 0;
+		EXPECT_EQ(perfs[i].code ? 0 : VPMC_WHY_UNKNOWN,
+			  vpmc_perf_name(perfs[i].name, strlen(perfs[i].name), VPMC_KIND_P6,
+					 &select, &c)) {
+			TH_LOG("name %u", i);
+		}
+		EXPECT_EQ(perfs[i].code, select);
+	}
+	EXPECT_STREQ("t", vpmc_refused_attribute(0x2100c0, VPMC_KIND_P6));
+	EXPECT_STREQ("", vpmc_refused_attribute(0x800c0, VPMC_KIND_P6));
+	EXPECT_STREQ("", vpmc_refused_attribute(1ULL << 34 | 0xc0, VPMC_KIND_P6));
+	EXPECT_EQ(NULL, vpmc_refused_attribute(0xffd7ffff, VPMC_KIND_P6));
+	EXPECT_EQ(VPMC_KIND_P6, select_kind_of_table("pm"));
+	EXPECT_EQ(VPMC_KIND_P6, select_kind_of_table("ppro"));
+	EXPECT_EQ(VPMC_KIND_INTEL, select_kind_of_table("coreduo"));
 }
 
 TEST(bad_lists_without_a_table)
@@ -427,6 +536,18 @@ TEST(list_of_amd)
 	ASSERT_EQ(0, vpmc_list_events(look, NULL));
 	EXPECT_EQ(7, portable);
 	EXPECT_LE(3, marked);
+	EXPECT_EQ(0, wrong);
+}
+
+TEST(list_of_netburst)
+{
+	setenv("LIBPFM_FORCE_PMU", "netburst", 1);
+	ASSERT_EQ(0, vpmc_list_events(look, NULL));
+	EXPECT_EQ(7, portable);
+	EXPECT_LT(40, plain);
+	EXPECT_LT(100, umasks);
+	/* ref-cycles, and all of replay_event */
+	EXPECT_LT(10, marked);
 	EXPECT_EQ(0, wrong);
 }
 

@@ -63,9 +63,11 @@ struct perfctr_sum_ctrs {
  * @nractrs:	Number of counters that only count (a-mode). They come first.
  * @nrictrs:	Number of counters that interrupt (i-mode).
  * @pmc_map:	RDPMC index of the counter to use.
- * @evntsel:	Event select in the processor's format. EN must be set. INT must be
- *		set for i-mode counters, and only for these.
- * @p4:		More registers of the Pentium 4; must be zero.
+ * @evntsel:	Event select in the processor's format, on a Pentium 4 the CCCR. EN must
+ *		be set. INT (OVF_PMI_T0) must be set for i-mode counters, and only for
+ *		these.
+ * @p4:		More registers of the Pentium 4: the ESCRs, one for each counter; those of
+ *		PEBS must be zero.
  * @evntsel_high: Bits 32-63 of an event select, on AMD processors.
  * @nhlm:	Nehalem's off-core registers; must be zero.
  * @ireset:	Negative: the number of events until an i-mode counter interrupts.

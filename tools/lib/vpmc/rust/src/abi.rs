@@ -15,6 +15,8 @@ pub const CAP_RDPMC: u32 = 1 << 0;
 pub const CAP_TSC: u32 = 1 << 1;
 
 pub const KIND_AMD: u32 = 2;
+pub const KIND_P6: u32 = 3;
+pub const KIND_P4: u32 = 4;
 
 pub const CONTROL_NEW: u32 = 1 << 0;
 pub const CONTROL_UNLINK_ON_CLOSE: u32 = 1 << 8;
@@ -77,6 +79,13 @@ pub struct Info {
     pub fixed_mask: u64,
     pub tsc_khz: u32,
     pub map_size: u32,
+}
+
+impl Info {
+    /// Are the events neither AMD's nor Intel's architectural ones?
+    pub fn has_other_events(&self) -> bool {
+        self.kind == KIND_P4 || (self.kind == KIND_P6 && self.pmu_version == 0)
+    }
 }
 
 #[repr(C)]

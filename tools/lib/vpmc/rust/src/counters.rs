@@ -49,6 +49,10 @@ impl Counters {
     /// Opens the calling thread's counters and counts a list of events.
     pub fn open(list: &str) -> Result<Counters, Error> {
         let (handle, info) = Handle::open()?;
+
+        if info.has_other_events() {
+            return Err(Error::new(95, list, "this crate does not know the events of a P6 or NetBurst", "use libvpmc"));
+        }
         let events = event::parse(list, info.kind == abi::KIND_AMD)?;
         let element = program(&handle, &events)?;
         // SAFETY: the handle has mapped it.
