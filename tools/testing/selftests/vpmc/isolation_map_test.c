@@ -356,7 +356,7 @@ static int watch_storm(const struct stage *stage, struct storm *storm, int cpu)
 	while (!storm->over) {
 		for (i = 0; i < stage->n; i++) {
 			faulted = 0;
-			raw = vpmc_rdpmc(stage->index[i]);
+			raw = vpmc_rdpmc(stage->index[i]) & stage->bits;
 			if (faulted)
 				storm->refused = 1;
 			else if (raw != stage->start &&

@@ -7,6 +7,7 @@
  */
 #include "interrupts.h"
 #include "msr.h"
+#include "perf.h"
 
 #define COUNTERS	2
 #define WIDTH		40
@@ -258,6 +259,32 @@ TEST_F(p6, wraps)
 	EXPECT_EQ(0, wrong_after(&self->set, CODE_LONG_LOOP(n)));
 	/* Who comes back may begin anew, up to a crossing earlier. */
 	EXPECT_LE(3, vpmc_interrupts(1) - before + page_switches(&self->set));
+}
+
+/*
+ * No set has the fixed counters, and perf counted with them before. They stand, and tell
+ * nothing of that.
+ */
+TEST_F(p6, fixed_counters_are_empty)
+{
+	uint64_t value[2];	/* of a group of one: their number first */
+	int fd = perf_open_insns(), i;
+
+	set_close(&self->set);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, ioctl(fd, PERF_EVENT_IOC_ENABLE, 0));
+	code_loop(100000, 0);
+	ASSERT_EQ(sizeof(value), read(fd, value, sizeof(value)));
+	EXPECT_LT(100000, value[1]);
+	close(fd);
+	ASSERT_EQ(0, set_open(&self->set, (struct choice[]){ { EV_INSNS, 0 }, {} }));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(0, vpmc_rdpmc(FIXED(i)));
+	code_loop(100000, 0);
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(0, vpmc_rdpmc(FIXED(i)));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
 }
 
 /* While no set counts, perf finds what it left. */

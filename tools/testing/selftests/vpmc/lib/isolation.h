@@ -46,6 +46,7 @@ struct stage {
 	unsigned int n;			/* indices that RDPMC accepts */
 	uint32_t index[RAW_MAX];
 	uint64_t start;			/* a counter that never moved */
+	uint64_t bits;			/* of a counter that are looked at */
 	volatile long ran;		/* iterations of the victim */
 	struct view view[2];
 	long preempted[2];		/* preemptions of both players */
@@ -55,6 +56,8 @@ struct stage {
 /* A counter in the masks of INFO. */
 static inline uint64_t counter_bit(uint32_t index)
 {
+	if (machine_is_p4())
+		return 1ULL << (index & ~P4_RDPMC_FAST);
 	return index & VPMC_RDPMC_FIXED ?
 	       1ULL << 32 << (index & ~VPMC_RDPMC_FIXED) : 1ULL << index;
 }
@@ -85,7 +88,7 @@ static inline uint64_t vpmc_counters(void)
 
 /*
  * Removes the counters that this PMU does not have, or that perf keeps. The
- * result is in static memory. P6's two counters take the place of others, see
+ * result is in static memory. On P6 and NetBurst other counters take their place, see
  * index_here().
  */
 static inline const struct choice *available(const struct stage *stage,
@@ -95,7 +98,7 @@ static inline const struct choice *available(const struct stage *stage,
 	struct choice *to = there;
 	unsigned int i;
 
-	if (machine_is_p6())
+	if (machine_is_p6() || machine_is_p4())
 		return choice;
 	for (; choice->evtsel; choice++)
 		for (i = 0; i < stage->n; i++)
@@ -164,7 +167,7 @@ void read_raw(const struct stage *stage, uint64_t *raw)
 	unsigned int i;
 
 	for (i = 0; i < stage->n; i++)
-		raw[i] = vpmc_rdpmc(stage->index[i]);
+		raw[i] = vpmc_rdpmc(stage->index[i]) & stage->bits;
 }
 
 /*
@@ -434,7 +437,10 @@ static inline int play(const struct scene *scene, struct stage *stage, int i)
 	return err;
 }
 
-/* Finds all indices that may belong to a counter on any processor. */
+/*
+ * Finds all indices that may belong to a counter on any processor. Core 2 of the kind P6
+ * also has fixed counters, which no set can have: p6_test looks at them.
+ */
 static inline void probe(struct stage *stage)
 {
 	static const uint32_t kind[] = {
@@ -446,7 +452,8 @@ static inline void probe(struct stage *stage)
 	stage->n = 0;
 	for (i = 0; i < sizeof(kind) / sizeof(*kind); i++)
 		for (j = 0; j < 64 && stage->n < RAW_MAX; j++)
-			if (may_rdpmc(kind[i] | j))
+			if (may_rdpmc(kind[i] | j) &&
+			    (!machine_is_p6() || sets_may_have(kind[i] | j)))
 				stage->index[stage->n++] = kind[i] | j;
 }
 
@@ -464,6 +471,8 @@ static inline int probe_and_exit(struct stage *stage)
 	writable = info.features & VPMC_FEATURE_FULL_WIDTH || info.width < 32 ?
 		   info.width : 32;
 	stage->start = (1ULL << info.width) - (1ULL << (writable - 1));
+	/* On NetBurst bits 32 to 39, which another index reads, repeat bit 31. */
+	stage->bits = machine_is_p4() ? (1ULL << info.width) - 1 : ~0ULL;
 	probe(stage);
 	return stage->n ? 0 : 2;
 }

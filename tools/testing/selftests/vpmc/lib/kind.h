@@ -51,6 +51,43 @@ static inline bool machine_is_p6(void)
 	return machine.kind == VPMC_KIND_P6;
 }
 
+/*
+ * NetBurst: the ESCR with event, mask and modes is in the upper half of a select, the
+ * CCCR with the choice of the ESCR in the lower half.
+ */
+#define P4_EVENT(choice, event, mask) \
+	((uint64_t)((event) << 25 | (mask) << 9) << 32 | (choice) << 13)
+#define P4_RDPMC_FAST	(1U << 31)
+#define P4_USR		(1ULL << 34)
+#define P4_OS		(1ULL << 35)
+#define P4_INSNS	P4_EVENT(4, 0x02, 1)	/* instr_retired, not tagged */
+#define P4_BRANCHES	P4_EVENT(5, 0x06, 0xf)	/* branch_retired */
+#define P4_CYCLES	P4_EVENT(6, 0x13, 1)	/* global_power_events */
+
+static inline bool machine_is_p4(void)
+{
+	return machine.kind == VPMC_KIND_P4;
+}
+
+/* Other selects than those of tests in general are NetBurst's already. */
+static inline uint64_t event_on_p4(uint64_t evtsel)
+{
+	uint64_t modes = (evtsel & 0x10000 ? P4_USR : 0) |
+			 (evtsel & 0x20000 ? P4_OS : 0);
+
+	switch (evtsel & EVENT_MASK) {
+	case EV_INSNS & EVENT_MASK:
+		return P4_INSNS | modes;
+	case EV_BRANCHES & EVENT_MASK:
+		return P4_BRANCHES | modes;
+	case EV_CYCLES & EVENT_MASK:
+	case EV_REF & EVENT_MASK:
+		return P4_CYCLES | modes;
+	default:
+		return evtsel;
+	}
+}
+
 static inline bool machine_is_zhaoxin(void)
 {
 	return !strncmp((const char *)machine.name, "Zhaoxin", 7);
@@ -78,21 +115,34 @@ static inline uint64_t event_here(uint64_t evtsel)
 				     machine_is_p6() ? p6 :
 				     machine_is_zhaoxin() ? zhaoxin : none;
 
+	if (machine_is_p4())
+		return event_on_p4(evtsel);
 	for (; (*event)[0]; event++)
 		if ((evtsel & EVENT_MASK) == (*event)[0])
 			return (evtsel & ~EVENT_MASK) | (*event)[1];
 	return evtsel;
 }
 
+/* Is this event, whatever its modes are, the one that tests in general name so? */
+static inline bool is_event(uint64_t evtsel, uint64_t general)
+{
+	uint64_t mask = machine_is_p4() ? ~(P4_USR | P4_OS) : EVENT_MASK;
+
+	return !((evtsel ^ event_here(general)) & mask);
+}
+
 /*
  * Returns the counter to use in place of one that Intel has. @taken has the
  * counters in use. Without fixed counters, the last free counter replaces a
- * fixed one or one that is in use.
+ * fixed one or one that is in use. On NetBurst the event decides which counters can
+ * count it, so the kernel chooses.
  */
 static inline uint32_t index_here(uint32_t index, uint64_t taken)
 {
 	uint32_t i;
 
+	if (machine_is_p4())
+		return VPMC_ANY;
 	if (!(machine_is_amd() || machine_is_p6()) || index == VPMC_ANY)
 		return index;
 	if (index < machine.nr_gp && !(taken & 1ULL << index))

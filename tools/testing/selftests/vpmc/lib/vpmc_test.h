@@ -392,18 +392,15 @@ static inline long set_measure(struct set *set, code_fn body, long a, long b)
 
 static inline bool counts_cycles(uint64_t evtsel)
 {
-	return (evtsel & EVENT_MASK) == (event_here(EV_CYCLES) & EVENT_MASK);
+	return is_event(evtsel, EV_CYCLES);
 }
 
 /* Returns what a counter with this event select must have after @count. */
 static inline uint64_t expected(uint64_t evtsel, struct code_count count)
 {
-	uint64_t event = evtsel & EVENT_MASK;
-
-	if (event == (event_here(EV_INSNS) & EVENT_MASK) ||
-	    event == (event_here(EV_CYCLES) & EVENT_MASK))
+	if (is_event(evtsel, EV_INSNS) || is_event(evtsel, EV_CYCLES))
 		return count.insns;	/* one instruction is one cycle */
-	if (event == (event_here(EV_BRANCHES) & EVENT_MASK))
+	if (is_event(evtsel, EV_BRANCHES))
 		return count.branches;
 	return ~0ULL;
 }
