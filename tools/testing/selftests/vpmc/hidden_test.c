@@ -81,13 +81,25 @@ static uint32_t index_of(unsigned int bit)
 	return bit < 32 ? bit : FIXED(bit - 32);
 }
 
+/* NetBurst's counters have two indexes, and the greater value is what counts. */
+static uint64_t look_at(unsigned int bit)
+{
+	uint64_t fast, full;
+
+	if (!machine_is_p4())
+		return vpmc_rdpmc(index_of(bit));
+	fast = vpmc_rdpmc(P4_RDPMC_FAST | bit);
+	full = (uint32_t)vpmc_rdpmc(bit);
+	return fast > full ? fast : full;
+}
+
 static void look_at_all(const struct hidden *h, uint64_t *value)
 {
 	unsigned int i;
 
 	for (i = 0; i < 64; i++)
 		if (h->mask & 1ULL << i)
-			value[i] = vpmc_rdpmc(index_of(i));
+			value[i] = look_at(i);
 }
 
 /* What this CPU has executed in kernel mode, modulo 2^32 */

@@ -8,6 +8,7 @@
 
 #include "interrupts.h"
 #include "msr.h"
+#include "writes.h"
 
 #define COUNTERS	18
 #define COUNTER(i)	(0x300 + (i))
@@ -327,6 +328,25 @@ TEST_F(p4, registers)
 	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
 	EXPECT_EQ(0, rdmsr(CCCR(12)) & CCCR_ENABLE);
 	EXPECT_EQ(0, rdmsr(CCCR(14)) & CCCR_ENABLE);
+}
+
+/* Writes of MSRs. Timer interrupts add some. */
+TEST_F(p4, writes)
+{
+	static const struct choice mine[] = {
+		{ EV_INSNS, VPMC_ANY }, { EV_BRANCHES, VPMC_ANY }, {}
+	};
+	static const struct choice others[] = {
+		{ EV_KERNEL_INSNS, VPMC_ANY }, { EV_CYCLES, VPMC_ANY }, {}
+	};
+	const long n = 2, few = WRITES_TURNS / 5;
+
+	EXPECT_EQ(n, writes_of(&self->set, VPMC_IOC_START, VPMC_IOC_STOP));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+	EXPECT_EQ(n, writes_of(&self->set, VPMC_IOC_STOP, VPMC_IOC_START));
+	EXPECT_GT(few, writes_of_switches(mine, true));
+	EXPECT_LT(2 * WRITES_TURNS * n, writes_of_switches(others, true));
+	EXPECT_GE(2 * WRITES_TURNS * 4 * n + few, writes_of_switches(others, true));
 }
 
 /*

@@ -8,6 +8,7 @@
 #include "interrupts.h"
 #include "msr.h"
 #include "perf.h"
+#include "writes.h"
 
 #define COUNTERS	2
 #define WIDTH		40
@@ -261,6 +262,32 @@ TEST_F(p6, wraps)
 	EXPECT_LE(3, vpmc_interrupts(1) - before + page_switches(&self->set));
 }
 
+/* Writes of MSRs. Timer interrupts add some. */
+TEST_F(p6, writes)
+{
+	static const struct choice first[] = { { EV_INSNS, 0 }, {} };
+	static const struct choice second[] = { { EV_INSNS, 1 }, {} };
+	static const struct choice both[] = { { EV_INSNS, 0 }, { EV_BRANCHES, 1 }, {} };
+	static const struct choice others[] = { { EV_BRANCHES, 0 }, { EV_INSNS, 1 }, {} };
+	const long few = WRITES_TURNS / 5;
+
+	ASSERT_EQ(0, set_program(&self->set, first));
+	EXPECT_EQ(1, writes_of(&self->set, VPMC_IOC_START, VPMC_IOC_STOP));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+	EXPECT_EQ(1, writes_of(&self->set, VPMC_IOC_STOP, VPMC_IOC_START));
+	ASSERT_EQ(0, set_program(&self->set, second));
+	/* Select 1 keeps its value from one START to the next. */
+	EXPECT_EQ(1, writes_of(&self->set, VPMC_IOC_START, VPMC_IOC_STOP));
+
+	ASSERT_EQ(0, set_program(&self->set, both));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+	EXPECT_EQ(1, writes_of(&self->set, VPMC_IOC_STOP, VPMC_IOC_START));
+	EXPECT_GT(few, writes_of_switches(both, true));
+	/* STOP, two counters, two selects. */
+	EXPECT_GE(2 * WRITES_TURNS * 5 + few, writes_of_switches(others, false));
+	EXPECT_LE(2 * WRITES_TURNS * 4, writes_of_switches(others, false));
+}
+
 /*
  * No set has the fixed counters, and perf counted with them before. They stand, and tell
  * nothing of that.
@@ -268,9 +295,10 @@ TEST_F(p6, wraps)
 TEST_F(p6, fixed_counters_are_empty)
 {
 	uint64_t value[2];	/* of a group of one: their number first */
-	int fd = perf_open_insns(), i;
+	int fd, i;
 
 	set_close(&self->set);
+	fd = perf_open_insns();
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, ioctl(fd, PERF_EVENT_IOC_ENABLE, 0));
 	code_loop(100000, 0);
