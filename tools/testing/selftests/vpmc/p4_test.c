@@ -424,6 +424,34 @@ TEST_F(p4, complement_counts_the_kernel)
 	EXPECT_EQ(0, child_status(pid));
 }
 
+/* Hyper-threads share their counters. The machine was booted with nosmt. */
+TEST(sibling_comes)
+{
+	static const struct choice one[] = { { EV_INSNS, VPMC_ANY }, {} };
+	struct vpmc_control control;
+	struct vpmc_read read;
+	struct set set;
+
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, set_open(&set, one));
+	ASSERT_EQ(0, set_measure(&set, code_loop, 1000, 0));
+	EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(1000)));
+	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_START, 0));
+
+	ASSERT_EQ(0, write_file("/sys/devices/system/cpu/smt/control", "on"));
+	EXPECT_EQ(VPMC_STATE_REVOKED, set.page->state);
+	ASSERT_EQ(0, vpmc_read(set.fd, &read));
+	EXPECT_LE(1000, read.sum[0]);
+	control_of(&control, one, VPMC_CONTROL_STOPPED);
+	EXPECT_EQ(-ENODEV, vpmc_ioctl(set.fd, VPMC_IOC_CONTROL, &control));
+	EXPECT_EQ(VPMC_REASON_NO_PMU, control.reason);
+
+	/* Run time is left. */
+	control_init(&control, 0);
+	EXPECT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_CONTROL, &control));
+	set_close(&set);
+}
+
 NEEDS(
 	{ "*", EXACT | ROOT, "NetBurst's PMU", NULL, machine_is_p4 },
 );

@@ -105,6 +105,10 @@ static inline uint64_t event_here(uint64_t evtsel)
 		{ EV_REF & EVENT_MASK, 0x76 },
 		{}
 	}, p6[][2] = {
+		{ EV_CYCLES & EVENT_MASK, 0x79 },
+		{ EV_REF & EVENT_MASK, 0x79 },
+		{}
+	}, core[][2] = {
 		{ EV_REF & EVENT_MASK, EV_CYCLES & EVENT_MASK },
 		{}
 	}, zhaoxin[][2] = {
@@ -112,7 +116,8 @@ static inline uint64_t event_here(uint64_t evtsel)
 		{}
 	}, none[][2] = { {} };
 	const uint16_t (*event)[2] = machine_is_amd() ? amd :
-				     machine_is_p6() ? p6 :
+				     machine_is_p6() && !machine.pmu_version ? p6 :
+				     machine_is_p6() ? core :
 				     machine_is_zhaoxin() ? zhaoxin : none;
 
 	if (machine_is_p4())
