@@ -298,13 +298,18 @@ static inline void control_add(struct vpmc_control *control,
 	counter->index = index;
 }
 
-/* The same with this machine's names of an event and a counter. */
+/*
+ * The same with this machine's names of an event and a counter. P6 has two counters, so a
+ * set has the first two elements there.
+ */
 static inline void control_choose(struct vpmc_control *control,
 				  uint64_t evtsel, uint32_t index)
 {
 	uint64_t taken = 0;
 	unsigned int i;
 
+	if (machine_is_p6() && control->nr_counters == machine.nr_gp)
+		return;
 	for (i = 0; i < control->nr_counters; i++)
 		taken |= 1ULL << (control->counter[i].index & 63);
 	control_add(control, event_here(evtsel), index_here(index, taken));
@@ -316,16 +321,12 @@ struct choice {
 	uint32_t index;
 };
 
-/* Where there are two counters, a set has the first two elements of a list. */
 static inline void control_of(struct vpmc_control *control,
 			      const struct choice *choice, unsigned int flags)
 {
 	control_init(control, flags);
-	for (; choice->evtsel; choice++) {
-		if (machine_is_p6() && control->nr_counters == machine.nr_gp)
-			break;
+	for (; choice->evtsel; choice++)
 		control_choose(control, choice->evtsel, choice->index);
-	}
 }
 
 static inline int set_program(struct set *set, const struct choice *choice)
