@@ -47,16 +47,19 @@ static inline long writes_of(const struct set *set, unsigned int request,
 
 struct writes_pair {
 	const struct choice *partner;
-	volatile bool ready, over;
+	volatile bool ready, go, runs, over;
 };
 
 static inline int writes_partner_runs(struct writes_pair *pair)
 {
 	struct set set = { .fd = -1, .page = MAP_FAILED };
-	int err = set_open(&set, pair->partner) ?:
-		  vpmc_ioctl(set.fd, VPMC_IOC_START, 0);
+	int err = set_open(&set, pair->partner);
 
 	pair->ready = true;
+	while (!pair->go)
+		sched_yield();
+	err = err ?: vpmc_ioctl(set.fd, VPMC_IOC_START, 0);
+	pair->runs = true;
 	while (!pair->over)
 		sched_yield();
 	set_close(&set);
@@ -68,20 +71,32 @@ static inline void *writes_partner(void *pair)
 	return (void *)(long)writes_partner_runs(pair);
 }
 
+static inline long writes_of_turns(void)
+{
+	uint64_t before = writes();
+	int i;
+
+	for (i = 0; i < WRITES_TURNS; i++)
+		sched_yield();
+	return writes() - before;
+}
+
 /*
- * WRMSR of 2 * WRITES_TURNS switches between the caller's set, which runs, and one with
- * other elements, of a thread or of a process. The caller is alone on its CPU and has a
- * real-time priority. Negative: an error.
+ * WRMSR that counters add to 2 * WRITES_TURNS switches between the caller's set and one
+ * with other elements, of a thread or of a process. Linux may write some of its own, as
+ * for FS. The caller is alone on its CPU and has a real-time priority, and its set is
+ * stopped. Negative: an error.
  */
-static inline long writes_of_switches(const struct choice *partner, bool same_mm)
+static inline long writes_of_switches(const struct set *set, const struct choice *partner,
+				      bool same_mm)
 {
 	struct writes_pair *pair = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
 					MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *wrong = NULL;
 	pthread_t thread;
-	uint64_t before;
-	void *err = NULL;
+	long stopped, n;
 	pid_t pid = 0;
-	int i;
+	int err;
 
 	if (pair == MAP_FAILED)
 		return -1;
@@ -96,15 +111,18 @@ static inline long writes_of_switches(const struct choice *partner, bool same_mm
 	}
 	while (!pair->ready)
 		sched_yield();
-	before = writes();
-	for (i = 0; i < WRITES_TURNS; i++)
+	stopped = writes_of_turns();
+	err = vpmc_ioctl(set->fd, VPMC_IOC_START, 0);
+	pair->go = true;
+	while (!pair->runs)
 		sched_yield();
-	before = writes() - before;
+	n = writes_of_turns() - stopped;
 	pair->over = true;
-	if (same_mm ? pthread_join(thread, &err) || err : child_status(pid))
-		return -1;
+	err = err ?: vpmc_ioctl(set->fd, VPMC_IOC_STOP, 0);
+	if (same_mm ? pthread_join(thread, &wrong) || wrong : child_status(pid))
+		err = -1;
 	munmap(pair, PAGE);
-	return before;
+	return err ? -1000000 : n;
 }
 
 #endif /* WRITES_H */
