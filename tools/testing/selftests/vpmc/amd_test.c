@@ -6,6 +6,7 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include "interrupts.h"
+#include "refusal.h"
 
 #define USR		0x10000ULL
 #define EVENT(n)	(USR | ((n) & 0xff) | ((n) & 0xf00ULL) << 24)
@@ -61,18 +62,6 @@ static uint64_t rdmsr(int fd, uint32_t msr)
 
 	return pread(fd, &value, sizeof(value), msr) == sizeof(value) ?
 	       value : ~0ULL;
-}
-
-/* CONTROL of one event: 0, or the reason; with another error than @err 1000. */
-static uint32_t refused(int fd, uint64_t evtsel, uint32_t index, int err)
-{
-	struct vpmc_control control;
-
-	control_init(&control, VPMC_CONTROL_STOPPED);
-	control_add(&control, evtsel, index);
-	if (vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control) != err)
-		return 1000;
-	return err ? control.reason : 0;
 }
 
 static void info_is(struct __test_metadata *_metadata, unsigned int n,

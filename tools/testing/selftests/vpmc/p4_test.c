@@ -8,6 +8,7 @@
 
 #include "interrupts.h"
 #include "msr.h"
+#include "refusal.h"
 #include "writes.h"
 
 #define COUNTERS	18
@@ -74,14 +75,6 @@ static int program(struct set *set, const struct on *on)
 	return err ?: vpmc_read_control(set->fd, control);
 }
 
-/* CONTROL of one event: 0, or the reason; with another error than @err 1000. */
-static uint32_t refused(struct set *set, uint64_t evtsel, uint32_t index, int err)
-{
-	if (program(set, (struct on[]){ { evtsel, index }, {} }) != err)
-		return 1000;
-	return err ? set->control.reason : 0;
-}
-
 /* A register of CPU 1, or ~0. */
 static uint64_t rdmsr(uint32_t msr)
 {
@@ -114,18 +107,18 @@ TEST_F(p4, reserved_bits)
 		if (allowed & 1ULL << bit) {
 			/* It may be another event, which may not exist. */
 			EXPECT_NE(VPMC_REASON_RESERVED_BIT,
-				  refused(&self->set, evtsel, VPMC_ANY, -EINVAL)) {
+				  refused(self->set.fd, evtsel, VPMC_ANY, -EINVAL)) {
 				TH_LOG("bit %u", bit);
 			}
 		} else {
 			EXPECT_EQ(VPMC_REASON_RESERVED_BIT,
-				  refused(&self->set, evtsel, VPMC_ANY, -EINVAL)) {
+				  refused(self->set.fd, evtsel, VPMC_ANY, -EINVAL)) {
 				TH_LOG("bit %u", bit);
 			}
 		}
 	}
 	EXPECT_EQ(VPMC_REASON_NO_MODE,
-		  refused(&self->set, P4_BRANCHES, VPMC_ANY, -EINVAL));
+		  refused(self->set.fd, P4_BRANCHES, VPMC_ANY, -EINVAL));
 }
 
 TEST_F(p4, indices)
@@ -136,14 +129,14 @@ TEST_F(p4, indices)
 		/* BPU, MS, FLAME and IQ have four, four, four and six counters. */
 		EXPECT_EQ(i < COUNTERS && i >= 12 ? 0 :
 			  i < COUNTERS ? VPMC_REASON_WRONG_EVENT : VPMC_REASON_BAD_INDEX,
-			  refused(&self->set, INSNS, FAST(i),
+			  refused(self->set.fd, INSNS, FAST(i),
 				  i < COUNTERS && i >= 12 ? 0 : -EINVAL)) {
 			TH_LOG("counter %u", i);
 		}
 		/* Only the fast form is a counter's name. */
-		EXPECT_EQ(VPMC_REASON_BAD_INDEX, refused(&self->set, INSNS, i, -EINVAL));
+		EXPECT_EQ(VPMC_REASON_BAD_INDEX, refused(self->set.fd, INSNS, i, -EINVAL));
 		EXPECT_EQ(VPMC_REASON_BAD_INDEX,
-			  refused(&self->set, INSNS, FIXED(i), -EINVAL));
+			  refused(self->set.fd, INSNS, FIXED(i), -EINVAL));
 	}
 }
 
@@ -153,12 +146,12 @@ TEST_F(p4, refusals)
 	uint64_t kernel = INSNS | P4_OS;
 	unsigned int i;
 
-	EXPECT_EQ(VPMC_REASON_EXTRA_MSR, refused(&self->set, REPLAY, VPMC_ANY, -EOPNOTSUPP));
+	EXPECT_EQ(VPMC_REASON_EXTRA_MSR, refused(self->set.fd, REPLAY, VPMC_ANY, -EOPNOTSUPP));
 	EXPECT_EQ(VPMC_REASON_UNAVAILABLE,
-		  refused(&self->set, P4_EVENT(7, 0x3f, 1) | P4_USR, VPMC_ANY, -EOPNOTSUPP));
+		  refused(self->set.fd, P4_EVENT(7, 0x3f, 1) | P4_USR, VPMC_ANY, -EOPNOTSUPP));
 	/* Of TC, and of PMH with the same bits. The counter tells which. */
-	EXPECT_EQ(VPMC_REASON_AMBIGUOUS, refused(&self->set, TYPES, VPMC_ANY, -EINVAL));
-	EXPECT_EQ(0, refused(&self->set, TYPES, FAST(4), 0));
+	EXPECT_EQ(VPMC_REASON_AMBIGUOUS, refused(self->set.fd, TYPES, VPMC_ANY, -EINVAL));
+	EXPECT_EQ(0, refused(self->set.fd, TYPES, FAST(4), 0));
 
 	/* 12 and 13 use one ESCR, 12 and 14 do not. */
 	EXPECT_EQ(-ENOSPC, program(&self->set, (struct on[]){
@@ -409,7 +402,7 @@ TEST_F(p4, complement_counts_the_kernel)
 	struct vpmc_control mine;
 	pid_t pid;
 
-	EXPECT_EQ(0, refused(&self->set, CYCLES | filter, VPMC_ANY, 0));
+	EXPECT_EQ(0, refused(self->set.fd, CYCLES | filter, VPMC_ANY, 0));
 	pid = fork();
 	if (!pid) {
 		struct set set = { .page = MAP_FAILED };

@@ -8,6 +8,7 @@
 #include "interrupts.h"
 #include "msr.h"
 #include "perf.h"
+#include "refusal.h"
 #include "writes.h"
 
 #define COUNTERS	2
@@ -41,18 +42,6 @@ static uint64_t rdmsr(uint32_t msr)
 	uint64_t value;
 
 	return msr_read(1, msr, &value) ? ~0ULL : value;
-}
-
-/* CONTROL of one event: 0, or the reason; with another error than @err 1000. */
-static uint32_t refused(int fd, uint64_t evtsel, uint32_t index, int err)
-{
-	struct vpmc_control control;
-
-	control_init(&control, VPMC_CONTROL_STOPPED);
-	control_add(&control, evtsel, index);
-	if (vpmc_ioctl(fd, VPMC_IOC_CONTROL, &control) != err)
-		return 1000;
-	return err ? control.reason : 0;
 }
 
 TEST_F(p6, info)

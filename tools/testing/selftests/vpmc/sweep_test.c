@@ -43,8 +43,8 @@ struct scenario {
 
 static bool sums_are(const struct vpmc_read *sums, struct code_count count)
 {
-	return sums->nr_counters == 3 && sums->sum[0] == count.insns &&
-	       sums->sum[1] == count.branches && sums->sum[2] == count.insns;
+	return third_agrees(sums) && sums->sum[0] == count.insns &&
+	       sums->sum[1] == count.branches;
 }
 
 static struct code_count code_minus(struct code_count a, struct code_count b)
@@ -69,8 +69,7 @@ static bool sums_are_right(const struct scenario *scenario,
 			return true;
 	if (sums_are(sums, reverse ? CODE_COUNT(0, 0) : count))
 		return true;
-	if (disturbed && scenario->locks && sums->nr_counters == 3 &&
-	    sums->sum[0] == sums->sum[2]) {
+	if (disturbed && scenario->locks && third_agrees(sums)) {
 		struct code_count low = scenario->at[0];
 		struct code_count place = CODE_COUNT(sums->sum[0], sums->sum[1]);
 
@@ -88,8 +87,7 @@ static bool sums_are_right(const struct scenario *scenario,
 /* Of one moment, whichever it is. */
 static bool sums_fit(const struct vpmc_read *sums)
 {
-	if (sums->nr_counters == 3 && sums->sum[0] == sums->sum[2] &&
-	    sums->sum[1] <= sums->sum[0])
+	if (third_agrees(sums) && sums->sum[1] <= sums->sum[0])
 		return true;
 	fprintf(stderr, "# READ: %u sums, %llu, %llu, %llu\n",
 		sums->nr_counters, sums->sum[0], sums->sum[1], sums->sum[2]);

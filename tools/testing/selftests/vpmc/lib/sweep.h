@@ -22,6 +22,13 @@ static const struct choice mine[] = {
 	{ EV_INSNS, FIXED(0) }, { EV_BRANCHES, 1 }, { EV_INSNS, 2 }, {}
 };
 
+/* The third counter says the same as the first one. P6 does not have it. */
+static inline bool third_agrees(const struct vpmc_read *sums)
+{
+	return sums->nr_counters == (machine_is_p6() ? 2 : 3) &&
+	       (machine_is_p6() || sums->sum[2] == sums->sum[0]);
+}
+
 /* What the urgent thread counts, in the same counters. */
 static const struct choice others[] = {
 	{ EV_BRANCHES, 2 }, { EV_INSNS, 1 }, { EV_INSNS, FIXED(0) }, {}
