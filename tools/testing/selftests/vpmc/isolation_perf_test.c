@@ -100,7 +100,10 @@ static int event;
 
 static int map_event(struct player *p)
 {
-	event = perf_open(PERF_TYPE_RAW, 0xc5, PERF_USER, -1);
+	/* perf's raw numbers of NetBurst's events are its own. */
+	event = machine_is_p4() ?
+		perf_open(PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, PERF_USER, -1) :
+		perf_open(PERF_TYPE_RAW, 0xc5, PERF_USER, -1);
 	return event < 0 || mmap(NULL, PAGE, PROT_READ, MAP_SHARED, event,
 				 0) == MAP_FAILED;
 }

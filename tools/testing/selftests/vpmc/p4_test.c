@@ -257,8 +257,45 @@ TEST_F(p4, boundary)
 				TH_LOG("counter %u, %u below", at[k], below[i]);
 			}
 			EXPECT_EQ(below[i] ? 1 : 0, vpmc_interrupts(1) - before);
-			EXPECT_EQ(0, rdmsr(CCCR(at[k])) & CCCR_OVF);
 		}
+	}
+}
+
+/* It would interrupt again and again. STOP clears it in any case. */
+TEST_F(p4, overflow_bit)
+{
+	const uint64_t value = -500ULL & ((1ULL << 40) - 1);
+	long before = vpmc_interrupts(1);
+
+	ASSERT_EQ(0, program(&self->set, (struct on[]){ { INSNS, FAST(12) }, {} }));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+	ASSERT_EQ(0, msr_write(1, COUNTER(12), value));
+	ASSERT_EQ(0, msr_write(1, COUNTER(12), value));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
+	code_loop(1000, 0);
+	EXPECT_EQ(1, vpmc_interrupts(1) - before);
+	EXPECT_EQ(CCCR_ENABLE, rdmsr(CCCR(12)) & (CCCR_OVF | CCCR_ENABLE));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_STOP, 0));
+}
+
+/* One counter and one ESCR for different selections, on the same CPU. */
+TEST_F(p4, escr_changes)
+{
+	const uint64_t user = code_add(CODE_MEASURE, CODE_SYSCALLS(100)).insns;
+	struct vpmc_read read;
+	int turn;
+
+	for (turn = 0; turn < 3; turn++) {
+		ASSERT_EQ(0, program(&self->set, (struct on[]){ { INSNS, FAST(12) }, {} }));
+		ASSERT_EQ(0, set_measure(&self->set, code_syscalls, 100, 0));
+		ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+		EXPECT_EQ(user, read.sum[0]);
+		ASSERT_EQ(0, program(&self->set, (struct on[]){
+			{ INSNS | P4_OS, FAST(12) }, {} }));
+		ASSERT_EQ(0, set_measure(&self->set, code_syscalls, 100, 0));
+		ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+		EXPECT_LT(2 * user, read.sum[0]);
 	}
 }
 
@@ -332,6 +369,8 @@ TEST_F(p4, writes)
 	static const struct choice others[] = {
 		{ EV_KERNEL_INSNS, VPMC_ANY }, { EV_CYCLES, VPMC_ANY }, {}
 	};
+	static const struct choice on_12[] = { { EV_INSNS, FAST(12) }, {} };
+	static const struct choice on_13[] = { { EV_INSNS, FAST(13) }, {} };
 	const long n = 2, few = WRITES_TURNS / 5;
 	long added;
 
@@ -345,6 +384,12 @@ TEST_F(p4, writes)
 	added = writes_of_switches(&self->set, others, true);
 	EXPECT_LT(2 * WRITES_TURNS * n, added);
 	EXPECT_GT(2 * WRITES_TURNS * 4 * n + few, added);
+
+	/* Both counters use one ESCR, which keeps its value. */
+	ASSERT_EQ(0, set_program(&self->set, on_12));
+	added = writes_of_switches(&self->set, on_13, true);
+	EXPECT_LT(2 * WRITES_TURNS * 2 - few, added);
+	EXPECT_GT(2 * WRITES_TURNS * 2 + few, added);
 }
 
 /*

@@ -140,14 +140,14 @@ static inline bool is_event(uint64_t evtsel, uint64_t general)
  * Returns the counter to use in place of one that Intel has. @taken has the
  * counters in use. Without fixed counters, the last free counter replaces a
  * fixed one or one that is in use. On NetBurst the event decides which counters can
- * count it, so the kernel chooses.
+ * count it, so the kernel chooses, unless the counter is one of NetBurst's.
  */
 static inline uint32_t index_here(uint32_t index, uint64_t taken)
 {
 	uint32_t i;
 
 	if (machine_is_p4())
-		return VPMC_ANY;
+		return index & P4_RDPMC_FAST ? index : VPMC_ANY;
 	if (!(machine_is_amd() || machine_is_p6()) || index == VPMC_ANY)
 		return index;
 	if (index < machine.nr_gp && !(taken & 1ULL << index))
