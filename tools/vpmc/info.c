@@ -61,14 +61,16 @@ static bool is_netburst(void)
 	       __get_cpuid(1, &a, &b, &c, &d) && (a >> 8 & 0xf) == 15;
 }
 
+/* Siblings that were online once, or are, end counters until the machine is booted again. */
 static bool has_threads(void)
 {
-	FILE *f = fopen("/sys/devices/system/cpu/smt/active", "re");
-	bool active = f && getc(f) == '1';
+	FILE *f = fopen("/sys/devices/system/cpu/smt/control", "re");
+	char word[32] = "";
+	bool can = f && fgets(word, sizeof(word), f) && strncmp(word, "not", 3);
 
 	if (f)
 		fclose(f);
-	return active;
+	return can;
 }
 
 /*
@@ -112,7 +114,7 @@ static void explain_no_pmu(struct vpmc_error *error)
 {
 	if (is_netburst() && has_threads())
 		snprintf(error->text, sizeof(error->text),
-			 "PMU: the hyper-threads of this processor share one, so the kernel does not use it; boot with nosmt, or count none: run time and switches");
+			 "PMU: the hyper-threads of this processor share one, so the kernel uses it only if no second one was online; boot with nosmt, or count none: run time and switches");
 	else if (processor_has_pmu())
 		snprintf(error->text, sizeof(error->text),
 			 "PMU: the kernel does not use this processor's, for it has errata or is not supported; use another processor, or count none: run time and switches");

@@ -109,6 +109,8 @@ static void add_event(struct options *o, char *text)
 	if (*at)
 		fail(STATUS_OURS, "%s: invalid event specifier; write EVNTSEL[/EVNTSEL2][@PMC]",
 		     text);
+	if (spec->named && index_of(o, spec) == VPMC_ANY)
+		fail(STATUS_OURS, "%s: %#x is no counter; name one of 0 to 17", text, spec->counter);
 	if (!(spec->select & enable))
 		fail(STATUS_OURS, "%s: the enable bit is not set; add 0x%08x", text,
 		     enable);
@@ -145,8 +147,9 @@ static void usage(void)
 	      "\tmode, 0x20000 for the kernel, and 0x400000, which has to be set.\n"
 	      "\tevntsel2 is its upper half, on AMD's processors alone. On a Pentium 4\n"
 	      "\tevntsel is the CCCR, with 0x1000, and evntsel2 is the ESCR. pmc is the\n"
-	      "\tcounter; by default the events use 0 and up, as listed. Intel's fixed\n"
-	      "\tcounters are 0x40000000 and up; of their evntsel only the modes count.\n",
+	      "\tcounter; by default the events use 0 and up, as listed, and on a\n"
+	      "\tPentium 4 the ones that can count them. Intel's fixed counters are\n"
+	      "\t0x40000000 and up; of their evntsel only the modes count.\n",
 	      stdout);
 }
 

@@ -44,7 +44,8 @@
  * @VPMC_STATE_EXITED:		The thread is gone. The sums stay.
  * @VPMC_STATE_REVOKED:		The administrator took the PMU away
  *				(kernel.vpmc_revoke), or counters that sets had
- *				(kernel.vpmc_counters), or the machine goes down.
+ *				(kernel.vpmc_counters), or a CPU came online
+ *				that lacks some, or the machine goes down.
  *				The page of a set that was not running shows
  *				this from the next ioctl(), read() or poll() on.
  *				The sums stay. Another CONTROL programs a new
@@ -74,7 +75,7 @@ enum vpmc_state {
 /**
  * struct vpmc_slot - One counter in the page
  * @index:	Operand of RDPMC.
- * @width:	Bits that the hardware counter has.
+ * @width:	Bits that RDPMC of @index returns.
  * @base:	Value to add, see &struct vpmc_page. While the set is not
  *		running this is the counter's sum.
  */
@@ -244,12 +245,13 @@ enum vpmc_kind {
  * @holder:	Out: VPMC_HOLDER_*.
  * @pmu_version: Out: version of Intel's architectural PMU, also on Zhaoxin's
  *		processors; 2 for AMD's PerfMonV2; otherwise 0.
- * @width:	Out: bits in each hardware counter, or 0 if they differ. A counter's
- *		own is in &struct vpmc_slot.
+ * @width:	Out: bits that RDPMC of a counter returns, or 0 if they differ. A
+ *		counter's own is in &struct vpmc_slot.
  * @nr_gp:	Out: number of programmable counters that can be used.
  * @nr_fixed:	Out: number of fixed counters that can be used.
- * @gp_mask:	Out: bit n: programmable counter n can be used. The administrator
- *		may leave some to perf (kernel.vpmc_counters).
+ * @gp_mask:	Out: bit n: programmable counter n can be used. Its RDPMC index is n,
+ *		on NetBurst n | 1 << 31. The administrator may leave some to perf
+ *		(kernel.vpmc_counters).
  * @fixed_mask:	Out: bit n: fixed counter n can be used, as for @gp_mask.
  * @tsc_khz:	Out: rate of the TSC, 0 if not known.
  * @map_size:	Out: bytes that mmap() takes.
@@ -395,7 +397,8 @@ struct vpmc_counter {
  *				response, latency of loads) or a second counter
  *				(large increments, from AMD's family 17h on).
  *				Or it is NetBurst's replay_event.
- * @VPMC_REASON_KERNEL_MODE:	OS is set and the caller may not count the
+ * @VPMC_REASON_KERNEL_MODE:	OS is set, or on NetBurst a complemented
+ *				comparison, and the caller may not count the
  *				kernel; or a sum of a set that counted the
  *				kernel would be preserved, and the descriptor
  *				may not read it.

@@ -60,11 +60,11 @@ static int translate_counter(enum vpmc_kind kind, const struct perfctr_cpu_contr
 	if (interrupts && cpu->ireset[i] >= 0)
 		return -EINVAL;
 	counter->evtsel = select | (uint64_t)cpu->evntsel_high[i] << 32;
-	/* VPMC_ANY is not the number of a counter */
-	if (map == VPMC_ANY)
-		return -EINVAL;
 	/* Programs for 32 bits set the bit, those for 64 bits need not. */
 	counter->index = kind == VPMC_KIND_P4 ? map | RDPMC_FAST : map;
+	/* VPMC_ANY is not the number of a counter */
+	if (counter->index == VPMC_ANY)
+		return -EINVAL;
 	if (map >= VPMC_RDPMC_FIXED && map - VPMC_RDPMC_FIXED < 32)
 		counter->evtsel = fixed_select(map - VPMC_RDPMC_FIXED,
 					       counter->evtsel);

@@ -328,8 +328,8 @@ static const char *term_end(const char *at, const char *close)
 	return at;
 }
 
-/* perf has numbers of its own there, and looks the processor's up. */
-const char vpmc_p4_perf_why[] = "perf's numbers of a NetBurst's events are not the processor's";
+/* perf's numbers of these events are its own. It has a table of the processor's. */
+const char vpmc_p4_perf_why[] = "perf's numbers of NetBurst's events are not the processor's";
 const char vpmc_p4_perf_help[] =
 	"write libpfm4's name, as vpmc list does, or 0x with the ESCR in bits 32 to 63 and the CCCR in bits 0 to 31";
 

@@ -44,7 +44,7 @@ static const struct text reasons[] = {
 		other_event },
 	[VPMC_REASON_KERNEL_MODE] = { "kernel-mode",
 		"counting the kernel is not allowed",
-		"sysctl kernel.perf_event_paranoid=1, or CAP_PERFMON; or count ':u' alone" },
+		"sysctl kernel.perf_event_paranoid=1, or CAP_PERFMON; or count ':u' alone, on NetBurst without cmpl" },
 	[VPMC_REASON_TOO_MANY] = { "too-many",
 		"there are more events than counters", in_parts },
 	[VPMC_REASON_NO_PMU] = { "no-pmu",
@@ -108,7 +108,7 @@ static const struct text reasons[] = {
 		"end that machine, or load kvm_intel or kvm_amd with enable_mediated_pmu=0" },
 	[VPMC_REASON_AMBIGUOUS] = { "ambiguous",
 		"two units of the processor have an event with these bits",
-		"name a counter of the right unit after '@'" },
+		"name a counter of the right unit after '@', see vpmc(7)" },
 };
 
 static const struct text whys[] = {

@@ -294,7 +294,7 @@ static const struct bad bad[] = {
 	{ "amd64_fam17h_zen1", "cache-misses", EOPNOTSUPP, 0, 0, VPMC_WHY_NOT_PORTABLE, "perf counts another event under that name: cpu/cache-misses/" },
 	{ "amd64_fam17h_zen1", "cpu/event=0xc0,any=1/", EINVAL, 0, 15, VPMC_WHY_ATTRIBUTE, "no term 'any'" },
 	{ "netburst", "ref-cycles", EOPNOTSUPP, 0, 0, VPMC_WHY_NOT_PORTABLE, "this processor has no such portable event" },
-	{ "netburst", "cycles,rc0", ENOENT, 1, 7, VPMC_WHY_UNKNOWN, "perf's numbers of a NetBurst's events are not the processor's; write libpfm4's name, as vpmc list does, or 0x with the ESCR in bits 32 to 63" },
+	{ "netburst", "cycles,rc0", ENOENT, 1, 7, VPMC_WHY_UNKNOWN, "perf's numbers of NetBurst's events are not the processor's; write libpfm4's name, as vpmc list does, or 0x with the ESCR in bits 32 to 63" },
 	{ "netburst", "cpu/event=0xc0/", ENOENT, 0, 0, VPMC_WHY_UNKNOWN, "are not the processor's; write libpfm4's name" },
 	{ "netburst", "cpu/cache-misses/", ENOENT, 0, 0, VPMC_WHY_UNKNOWN, "are not the processor's" },
 	{ "netburst", "cpu/escr=0x4000200,cccr=0x8000/k", ENOENT, 0, 0, VPMC_WHY_UNKNOWN, "are not the processor's" },
