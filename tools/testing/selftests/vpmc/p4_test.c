@@ -409,7 +409,9 @@ TEST_F(p4, writes)
 TEST_F(p4, filters)
 {
 	const struct code_count want = code_add(CODE_MEASURE, CODE_LOOP(1000));
+	uint64_t entries = ~0ULL;
 	struct vpmc_read read;
+	int run;
 
 	ASSERT_EQ(0, program(&self->set, (struct on[]){
 		{ INSNS | COMPARE, FAST(12) },
@@ -426,11 +428,15 @@ TEST_F(p4, filters)
 		{ CYCLES | COMPARE | EDGE, FAST(0) },
 		{ CYCLES | P4_OS | COMPARE | COMPLEMENT | THRESHOLD(15), FAST(2) },
 		{ CYCLES | P4_OS, FAST(3) }, {} }));
-	ASSERT_EQ(0, set_measure(&self->set, code_syscalls, 1000, 0));
-	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
-	/* It enters user mode after START, and after each system call. */
-	EXPECT_EQ(1000 + 1, read.sum[0]);
-	EXPECT_EQ(read.sum[2], read.sum[1]);
+	/* It enters user mode after START, after each system call, and after interrupts. */
+	for (run = 0; run < 20; run++) {
+		ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+		ASSERT_EQ(0, set_measure(&self->set, code_syscalls, 1000, 0));
+		ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+		entries = read.sum[0] < entries ? read.sum[0] : entries;
+		EXPECT_EQ(read.sum[2], read.sum[1]);
+	}
+	EXPECT_EQ(1000 + 1, entries);
 }
 
 /* Tags: loads of user mode, and the tags of one set do not remain for the next. */
