@@ -191,6 +191,35 @@ static void *end_at_once(void *unused)
 	return unused;
 }
 
+static unsigned int nr_mappings(void)
+{
+	FILE *file = fopen("/proc/self/maps", "r");
+	unsigned int lines = 0;
+	int c;
+
+	if (!file)
+		err(1, "/proc/self/maps");
+	while ((c = getc(file)) != EOF)
+		lines += c == '\n';
+	fclose(file);
+	return lines;
+}
+
+/* Neighbours with other permissions are not merged. */
+static void have_mappings(unsigned int wanted)
+{
+	unsigned int n = nr_mappings();
+	int prot = PROT_READ;
+
+	if (n > wanted)
+		errx(1, "%u mappings, more than %u", n, wanted);
+	for (; n < wanted; n = nr_mappings()) {
+		if (mmap(NULL, 4096, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
+			err(1, "mmap");
+		prot ^= PROT_READ;
+	}
+}
+
 /*
  * Measures creation and end of processes and threads. Only this thread and its
  * children run on the CPU, so the totals include everything until the child is
@@ -227,6 +256,7 @@ static void measure_child(enum who who, unsigned int n)
 	struct counters c = {};
 	int i;
 
+	have_mappings(MAPPINGS);
 	cost.rounds = 0;
 	for (i = 0; i < PROCESS_ROUNDS; i++) {
 		pid_t pid;
@@ -274,6 +304,7 @@ static void own_calls(enum who who, unsigned int n)
 
 static void own_processes(enum who who, unsigned int n)
 {
+	have_mappings(MAPPINGS);
 	counters_open(&counters, who, n, &what_user);
 	processes("/add/tiny", "");
 }
@@ -284,37 +315,9 @@ static void inheriting_processes(enum who who, unsigned int n)
 		.modes = MODE_USER, .inherit = true,
 	};
 
+	have_mappings(MAPPINGS);
 	counters_open(&counters, who, n, &inheriting);
 	processes("/add/tiny", "-inherit");
-}
-
-static unsigned int nr_mappings(void)
-{
-	FILE *file = fopen("/proc/self/maps", "r");
-	unsigned int lines = 0;
-	int c;
-
-	if (!file)
-		err(1, "/proc/self/maps");
-	while ((c = getc(file)) != EOF)
-		lines += c == '\n';
-	fclose(file);
-	return lines;
-}
-
-/* Neighbours with other permissions are not merged. */
-static void have_mappings(unsigned int wanted)
-{
-	unsigned int n = nr_mappings();
-	int prot = PROT_READ;
-
-	if (n > wanted)
-		errx(1, "%u mappings, more than %u", n, wanted);
-	for (; n < wanted; n = nr_mappings()) {
-		if (mmap(NULL, 4096, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
-			err(1, "mmap");
-		prot ^= PROT_READ;
-	}
 }
 
 /* Runs each part in its own process, so that no part affects a later one. */
@@ -329,7 +332,6 @@ static void measure(enum who who, unsigned int n)
 		pid_t pid = fresh_process();
 
 		if (!pid) {
-			have_mappings(MAPPINGS);
 			parts[i](who, n);
 			_exit(0);
 		}

@@ -77,4 +77,6 @@ var reasons = [...][3]string{
 		"fewer, or VPMC_CONTROL_INHERIT_THREADS"},
 	{"pmu-guest", "KVM gives the counters to a virtual machine (mediated vPMU)",
 		"end that machine, or load kvm_intel or kvm_amd with enable_mediated_pmu=0"},
+	{"ambiguous", "two units of the processor have an event with these bits",
+		"name a counter of the right unit after '@', see vpmc(7)"},
 }

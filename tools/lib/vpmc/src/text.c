@@ -44,7 +44,7 @@ static const struct text reasons[] = {
 		other_event },
 	[VPMC_REASON_KERNEL_MODE] = { "kernel-mode",
 		"counting the kernel is not allowed",
-		"sysctl kernel.perf_event_paranoid=1, or CAP_PERFMON; or count ':u' alone, on NetBurst without cmpl" },
+		"sysctl kernel.perf_event_paranoid=1, or CAP_PERFMON; or count ':u' alone" },
 	[VPMC_REASON_TOO_MANY] = { "too-many",
 		"there are more events than counters", in_parts },
 	[VPMC_REASON_NO_PMU] = { "no-pmu",

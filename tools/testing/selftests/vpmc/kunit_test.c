@@ -26,7 +26,7 @@ FIXTURE_VARIANT_ADD(suite, placement) {
 
 FIXTURE_VARIANT_ADD(suite, netburst) {
 	.name = "vpmc_p4",
-	.tests = 20,
+	.tests = 21,
 };
 
 FIXTURE_VARIANT_ADD(suite, selection) {

@@ -33,6 +33,7 @@
 #define CYCLES		(P4_CYCLES | P4_USR)
 /* All branches, on the counters of MS. */
 #define TYPES		(P4_EVENT(2, 0x04, 0x1e) | P4_USR)
+#define UOP_QUEUE	(P4_EVENT(0, 0x09, 1) | P4_USR)
 #define X87		(P4_EVENT(1, 0x04, 1 << 15) | P4_USR)
 #define REPLAY		(P4_EVENT(5, 0x09, 1) | P4_USR)
 #define UOP_TYPE	(P4_EVENT(2, 0x02, 1 << 1) | P4_USR)	/* loads */
@@ -228,6 +229,32 @@ TEST_F(p4, all_counters)
 			}
 		}
 	}
+}
+
+/* The kernel finds counters for as many elements as there are in less than a millisecond. */
+TEST_F(p4, placement)
+{
+	static const uint64_t evtsel[] = {
+		CYCLES, UOP_QUEUE, X87, INSNS, CYCLES, UOP_QUEUE, X87, INSNS, CYCLES,
+		UOP_QUEUE, X87, INSNS, CYCLES, UOP_QUEUE, X87, BRANCHES, BRANCHES, BRANCHES,
+	};
+	struct vpmc_control *control = &self->set.control;
+	struct timespec before, after;
+	uint32_t used = 0;
+	unsigned int i;
+
+	control_init(control, VPMC_CONTROL_STOPPED);
+	for (i = 0; i < COUNTERS; i++)
+		control_add(control, evtsel[i], VPMC_ANY);
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CONTROL, control));
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	EXPECT_GT(1000000, (after.tv_sec - before.tv_sec) * 1000000000L +
+			   after.tv_nsec - before.tv_nsec);
+	ASSERT_EQ(0, vpmc_read_control(self->set.fd, control));
+	for (i = 0; i < COUNTERS; i++)
+		used |= 1U << (control->counter[i].index & ~P4_RDPMC_FAST);
+	EXPECT_EQ((1U << COUNTERS) - 1, used);
 }
 
 /*

@@ -77,6 +77,8 @@ TEST_F(p6, reserved_bits)
 		  refused(self->set.fd, EV_INSNS, COUNTERS, -EINVAL));
 	EXPECT_EQ(VPMC_REASON_BAD_INDEX,
 		  refused(self->set.fd, EV_INSNS, FIXED(0), -EINVAL));
+	EXPECT_EQ(VPMC_REASON_BAD_INDEX,
+		  refused(self->set.fd, EV_INSNS, P4_RDPMC_FAST, -EINVAL));
 	/* It would name a fixed counter. */
 	EXPECT_EQ(VPMC_REASON_UNAVAILABLE,
 		  refused(self->set.fd, EV_REF, VPMC_ANY, -EOPNOTSUPP));
