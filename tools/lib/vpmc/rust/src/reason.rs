@@ -7,7 +7,7 @@ pub const TOO_MANY: u32 = 11;
 pub const REVOKED: u32 = 17;
 pub const PARANOID: u32 = 19;
 
-pub const REASONS: [(&str, &str, &str); 33] = [
+pub const REASONS: [(&str, &str, &str); 34] = [
     ("none", "nothing is wrong",
      ""),
     ("reserved-bit", "the event select has a bit that must be zero",
