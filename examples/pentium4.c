@@ -12,7 +12,6 @@
 
 #define N	1024
 #define PASSES	5
-
 /* BSQ_cache_reference: ESCR (event, event mask, USR) and CCCR (the number of the ESCR) */
 #define BSQ(mask)	((uint64_t)(0x0c << 25 | (mask) << 9 | 1 << 2) << 32 | 7 << 13)
 #define MISSES		0x100		/* bits of the event mask */
@@ -35,26 +34,28 @@ static inline __attribute__((always_inline)) void by_columns(void)
 			matrix[k][i]++;
 }
 
-/* Counters without the page, because the matrix evicts it. The least of some passes. */
-#define COUNT(what, walk) do {						\
-	uint64_t generation, misses, reads, least = UINT64_MAX, of = 0;	\
-	uint32_t miss = page->slot[0].index, read = page->slot[1].index;	\
+/*
+ * Reads one counter at a time, without the page: all stays in registers, and the matrix
+ * evicts nothing of it. Takes the least of some passes, because interrupts evict lines.
+ */
+#define COUNT(slot_nr, walk) ({						\
+	uint64_t generation, before, added, least = UINT64_MAX;		\
+	uint32_t index = page->slot[slot_nr].index;			\
 	for (int pass = 0; pass < PASSES; pass++) {			\
 		generation = *(const volatile __u64 *)&page->generation; \
-		misses = vpmc_rdpmc(miss);				\
-		reads = vpmc_rdpmc(read);				\
+		before = vpmc_rdpmc(index);				\
 		walk();							\
-		misses = (uint32_t)(vpmc_rdpmc(miss) - misses);		\
-		reads = (uint32_t)(vpmc_rdpmc(read) - reads);		\
+		added = (uint32_t)(vpmc_rdpmc(index) - before);		\
 		vpmc_barrier();						\
-		if (page->generation == generation && misses < least)	\
-			least = misses, of = reads;			\
+		if (page->generation == generation && added < least)	\
+			least = added;					\
 	}								\
 	if (least == UINT64_MAX)					\
 		errx(1, "switched out in each of %d passes", PASSES);	\
-	printf("%s  %8llu misses of  %8llu reads\n", what,		\
-	       (unsigned long long)least, (unsigned long long)of);	\
-} while (0)
+	(unsigned long long)least;					\
+})
+#define SHOW(what, walk) \
+	printf("%s  %8llu misses of  %8llu reads\n", what, COUNT(0, walk), COUNT(1, walk))
 
 int main(void)
 {
@@ -73,7 +74,7 @@ int main(void)
 		err(1, "CONTROL: counter %u, enum vpmc_reason %u", set.bad_counter, set.reason);
 	for (int i = 0; i < N * N; i++)
 		(&matrix[0][0])[i] = i;		/* clears the pages */
-	COUNT("[i][k]", by_rows);
-	COUNT("[k][i]", by_columns);
+	SHOW("[i][k]", by_rows);
+	SHOW("[k][i]", by_columns);
 	return 0;
 }
