@@ -114,7 +114,7 @@ static void explain_no_pmu(struct vpmc_error *error)
 {
 	if (is_netburst() && has_threads())
 		snprintf(error->text, sizeof(error->text),
-			 "PMU: the hyper-threads of this processor share one, so the kernel uses it only if no second one was online; boot with nosmt, or count none: run time and switches");
+			 "PMU: the hyper-threads of this processor share one, so the kernel does not use it once two were online; boot with nosmt, or count none: run time and switches");
 	else if (processor_has_pmu())
 		snprintf(error->text, sizeof(error->text),
 			 "PMU: the kernel does not use this processor's, for it has errata or is not supported; use another processor, or count none: run time and switches");

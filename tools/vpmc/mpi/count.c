@@ -135,7 +135,7 @@ static void name_value(char name[VPMC_NAME_SIZE], uint64_t select,
 static void name_values(const char *list)
 {
 	struct vpmc_event *events;
-	struct vpmc_info info;
+	struct vpmc_info info = {};
 	unsigned int nr, i, e;
 
 	vpmc_get_info(&info);

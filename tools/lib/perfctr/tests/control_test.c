@@ -109,6 +109,8 @@ static void pentium_4_refuses(void)
 	CHECK(refused(12, (CCCR & ~(1 << 12)) | 1 << 22, ESCR) == -EINVAL);
 	CHECK(refused(12, CCCR | PMI, ESCR) == -EINVAL);
 	CHECK(refused(0xffffffff, CCCR, ESCR) == -EINVAL);
+	/* With bit 31 it would leave the choice to the kernel. */
+	CHECK(refused(0x7fffffff, CCCR, ESCR) == -EINVAL);
 	control.cpu_control.p4.pebs_enable = 1;
 	CHECK(translate(&control, &set) == -EOPNOTSUPP);
 	control.cpu_control.p4.pebs_enable = 0;

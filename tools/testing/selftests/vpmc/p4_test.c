@@ -422,6 +422,11 @@ TEST_F(p4, writes)
 	EXPECT_LT(2 * WRITES_TURNS * (2 * n + 1) - few, added);
 	EXPECT_GT(2 * WRITES_TURNS * (2 * n + 1) + few, added);
 
+	/* To another address space: at most START, the ESCRs, and each counter twice. */
+	added = writes_of_switches(&self->set, others, false);
+	EXPECT_LT(2 * WRITES_TURNS * 2 * n - few, added);
+	EXPECT_GT(2 * WRITES_TURNS * (n + 4 * n) + few, added);
+
 	/* Both counters use one ESCR, which keeps its value. */
 	ASSERT_EQ(0, set_program(&self->set, on_12));
 	added = writes_of_switches(&self->set, on_13, true);
