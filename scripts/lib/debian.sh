@@ -101,18 +101,15 @@ this_release() {
 }
 
 # i386_file PACKAGE FILE: prints the path of FILE from Debian's PACKAGE for i386, which is
-# downloaded once
+# downloaded once. To be called in a subshell, because it sets debian_arch.
 i386_file() {
 	_dir=$cache/download/i386
 	if [ ! -e "$_dir/$2" ]; then
 		lock "i386-$1" 6
 		mkdir -p "$_dir"
 		rm -f "$_dir/$1"_*_i386.deb
-		(
-			# shellcheck disable=SC2034 # for debian_fetch
-			debian_arch=i386
-			debian_fetch "$(this_release)" "$_dir" download "$1"
-		) >&2
+		debian_arch=i386
+		debian_fetch "$(this_release)" "$_dir" download "$1" >&2
 		dpkg-deb -x "$_dir/$1"_*_i386.deb "$_dir"
 	fi
 	echo "$_dir/$2"
