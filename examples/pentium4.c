@@ -1,61 +1,59 @@
 // SPDX-License-Identifier: MIT
-/*
- * On a Pentium 4: misses of reads in the second-level cache, and all its reads, of a
- * program that increments the elements of a matrix by rows and by columns.
- */
+/* On a Pentium 4: misses and reads of the second-level cache, by rows and by columns */
 #include <err.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <vpmc-read.h>
 
 #define N	1024
+#define PART	16	/* rows or columns, much shorter than a tick */
 #define PASSES	5
 /* BSQ_cache_reference: ESCR (event, event mask, USR) and CCCR (the number of the ESCR) */
 #define BSQ(mask)	((uint64_t)(0x0c << 25 | (mask) << 9 | 1 << 2) << 32 | 7 << 13)
-#define MISSES		0x100		/* bits of the event mask */
-#define HITS		0x007		/* shared, exclusive, modified */
+enum { MISSES = 0x100, HITS = 0x007 /* shared, exclusive, modified */ };
 
 static volatile int matrix[N][N] __attribute__((aligned(4096)));
 static const struct vpmc_page *page;
 
-static inline __attribute__((always_inline)) void by_rows(void)
-{
-	for (int i = 0; i < N; i++)
-		for (int k = 0; k < N; k++)
-			matrix[i][k]++;
+/* Without the page: between the two reads of the counter, only the matrix is in memory. */
+#define COUNTED(function, element)					\
+static __attribute__((noinline)) uint32_t function(uint32_t index, int first) \
+{									\
+	uint64_t before = vpmc_rdpmc(index);				\
+	for (int i = first; i < first + PART; i++)			\
+		for (int k = 0; k < N; k++)				\
+			element++;					\
+	return vpmc_rdpmc(index) - before;				\
 }
 
-static inline __attribute__((always_inline)) void by_columns(void)
+COUNTED(by_rows, matrix[i][k])
+COUNTED(by_columns, matrix[k][i])
+
+/* An interrupt evicts the line in use: takes the least of some passes, for each part. */
+static unsigned long count(const struct vpmc_slot *slot, uint32_t (*counted)(uint32_t, int))
 {
-	for (int i = 0; i < N; i++)
-		for (int k = 0; k < N; k++)
-			matrix[k][i]++;
+	uint64_t generation, added, least[N], sum = 0;
+
+	memset(least, 0xff, sizeof(least));
+	for (int pass = 0; pass < PASSES; pass++)
+		for (int i = 0; i < N; i += PART) {
+			generation = *(const volatile __u64 *)&page->generation;
+			added = counted(slot->index, i);
+			vpmc_barrier();
+			if (page->generation == generation && added < least[i])
+				least[i] = added;
+		}
+	for (int i = 0; i < N; sum += least[i], i += PART)
+		if (least[i] == UINT64_MAX)
+			errx(1, "switched out in each of %d passes", PASSES);
+	return sum;
 }
 
-/*
- * Reads one counter at a time, without the page: all stays in registers, and the matrix
- * evicts nothing of it. Takes the least of some passes, because interrupts evict lines.
- */
-#define COUNT(slot_nr, walk) ({						\
-	uint64_t generation, before, added, least = UINT64_MAX;		\
-	uint32_t index = page->slot[slot_nr].index;			\
-	for (int pass = 0; pass < PASSES; pass++) {			\
-		generation = *(const volatile __u64 *)&page->generation; \
-		before = vpmc_rdpmc(index);				\
-		walk();							\
-		added = (uint32_t)(vpmc_rdpmc(index) - before);		\
-		vpmc_barrier();						\
-		if (page->generation == generation && added < least)	\
-			least = added;					\
-	}								\
-	if (least == UINT64_MAX)					\
-		errx(1, "switched out in each of %d passes", PASSES);	\
-	(unsigned long long)least;					\
-})
-#define SHOW(what, walk) \
-	printf("%s  %8llu misses of  %8llu reads\n", what, COUNT(0, walk), COUNT(1, walk))
+#define SHOW(what, counted) printf("%s  %8lu misses of  %8lu reads\n", what, \
+	count(&page->slot[0], counted), count(&page->slot[1], counted))
 
 int main(void)
 {
