@@ -42,6 +42,7 @@ static bool is_about_event(unsigned int reason)
 	case VPMC_REASON_NO_COUNTER:
 	case VPMC_REASON_UNAVAILABLE:
 	case VPMC_REASON_EXTRA_MSR:
+	case VPMC_REASON_AMBIGUOUS:
 		return true;
 	default:
 		return false;

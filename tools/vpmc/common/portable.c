@@ -30,8 +30,7 @@ enum vpmc_kind events_kind(void)
 	known = true;
 	table = vpmc_table(NULL);
 	if (!vpmc_get_info(&info) && info.kind != VPMC_KIND_TSC)
-		kind = info.kind == VPMC_KIND_P6 && info.pmu_version ? VPMC_KIND_INTEL :
-								       info.kind;
+		kind = select_kind_of_events(&info);
 	else if (table)
 		kind = select_kind_of_table(table);
 	return kind;

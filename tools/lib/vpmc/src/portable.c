@@ -71,8 +71,7 @@ enum vpmc_kind vpmc_processor_kind(void)
 	const char *table;
 
 	if (!vpmc_get_info(&info) && info.kind != VPMC_KIND_TSC)
-		return info.kind == VPMC_KIND_P6 && info.pmu_version ?
-		       VPMC_KIND_INTEL : info.kind;
+		return select_kind_of_events(&info);
 	table = vpmc_table(NULL);
 	return table ? select_kind_of_table(table) : vendor();
 }

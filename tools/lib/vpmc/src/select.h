@@ -79,4 +79,13 @@ static inline enum vpmc_kind select_kind_of_table(const char *table)
 	return VPMC_KIND_INTEL;
 }
 
+/*
+ * Returns the kind whose events this processor has. P6's PMU with an architectural version
+ * is that of Core Duo and of one stepping of Core 2. These have Intel's architectural events.
+ */
+static inline enum vpmc_kind select_kind_of_events(const struct vpmc_info *info)
+{
+	return info->kind == VPMC_KIND_P6 && info->pmu_version ? VPMC_KIND_INTEL : info->kind;
+}
+
 #endif /* VPMC_SELECT_H */

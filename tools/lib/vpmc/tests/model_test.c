@@ -3,7 +3,7 @@
  * usage: model_test TABLE KIND
  *
  * Checks how the library sees this processor. It must use libpfm4's table TABLE
- * and the portable names of KIND ("intel" or "amd"). Those must count exactly. The
+ * and the portable names of KIND ("intel", "amd" or "p4"). Those must count exactly. The
  * kernel must accept every event that the library lists without a reason, except for
  * those of the counters that perf keeps.
  *
@@ -16,6 +16,18 @@
 #include <vpmc.h>
 
 #define TURNS	10000
+
+/* The selects of the portable names, for each KIND */
+static const struct {
+	const char *kind;
+	uint64_t instructions, branches;
+} known[] = {
+	{ "intel", 0x100c0, 0x100c4 },
+	{ "amd", 0x100c0, 0x100c2 },
+	{ "p4", 0x0400060400008000, 0x0c001e040000a000 },
+};
+
+#define NR_KNOWN	(sizeof(known) / sizeof(known[0]))
 
 static struct vpmc *v;
 static unsigned int accepted, refused, left;
@@ -51,6 +63,7 @@ static int is_known_refusal(const struct vpmc_error *error)
 		strstr(error->text, "fixed counter")) ||
 	       error->reason == VPMC_REASON_UNAVAILABLE ||
 	       error->reason == VPMC_REASON_EXTRA_MSR ||
+	       error->reason == VPMC_REASON_AMBIGUOUS ||
 	       error->reason == VPMC_REASON_WRONG_EVENT;
 }
 
@@ -85,19 +98,19 @@ int main(int argc, char **argv)
 	struct vpmc_error error;
 	uint64_t difference[2];
 	const char *table = vpmc_table(NULL);
-	unsigned int nr;
-	int amd;
+	unsigned int nr, kind = 0;
 
-	if (argc != 3)
-		errx(2, "usage: model_test TABLE KIND");
-	amd = !strcmp(argv[2], "amd");
+	while (argc == 3 && kind < NR_KNOWN && strcmp(argv[2], known[kind].kind))
+		kind++;
+	if (argc != 3 || kind == NR_KNOWN)
+		errx(2, "usage: model_test TABLE intel|amd|p4");
 	if (!table || strcmp(table, argv[1]))
 		errx(1, "table %s, not %s", table, argv[1]);
 	if (vpmc_open(&v, 0, &error) || vpmc_check(&error) ||
 	    vpmc_parse_events("instructions,branches", &events, &nr, &error))
 		errx(1, "%s", error.text);
-	if (events[0].select != 0x100c0 ||
-	    events[1].select != (amd ? 0x100c2 : 0x100c4))
+	if (events[0].select != known[kind].instructions ||
+	    events[1].select != known[kind].branches)
 		errx(1, "selects %#llx and %#llx",
 		     (unsigned long long)events[0].select,
 		     (unsigned long long)events[1].select);
