@@ -29,6 +29,7 @@ die() {
 }
 
 # set_base NAME: takes the kernel of bases/NAME. $kcache is for what is made of its source.
+# $of_base ends the names of links and trees in the build directory.
 set_base() {
 	case $1 in
 	*/* | .*) _base='' ;;
@@ -38,8 +39,8 @@ set_base() {
 		die "KBASE=$1: there is no such base in bases/; there are: $(cd "$top/bases" && echo *)"
 	# shellcheck source=bases/6.12/base
 	. "$_base"
-	KBASE=$1 kcache=$cache
-	[ "$1" = "$KBASE_DEFAULT" ] || kcache=$cache/base-$1
+	KBASE=$1 kcache=$cache of_base=''
+	[ "$1" = "$KBASE_DEFAULT" ] || kcache=$cache/base-$1 of_base=-$1
 	VPMC_KCACHE=$kcache
 	export KBASE VPMC_KCACHE
 }

@@ -250,7 +250,7 @@ static void measure(struct graph *graph, const struct stat_options *options)
 	if (plan.note)
 		note("%s", plan.note);
 	if (run.revoked)
-		note("the PMU: the administrator has taken it away; the counts are those up to then");
+		note("the PMU: it was taken away, by the administrator or for a CPU that lacks its counters; the counts are those up to then");
 	departures_note(&run.left, "what they did later is not in the graph");
 	graph->command = options->command;
 	graph->status = run.status;

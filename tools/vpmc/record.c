@@ -217,7 +217,7 @@ static int wait_for(struct child *child, struct vpmc *v, struct target_file *fil
 		if (fds[0].revents)
 			signal_take(child->pid);
 		if (fds[1].revents & POLLERR)
-			note("samples: end here, because the administrator has taken the counters; try again later");
+			note("samples: end here, because the counters were taken away, by the administrator or for a CPU that lacks them; try again later");
 		if (fds[1].revents & (POLLERR | POLLHUP))
 			fds[1].fd = -1;
 	}

@@ -13,7 +13,7 @@ static const struct {
 	[DEPARTURE_CONTROL] = { "left_control", "control", "programmed counters of their own" },
 	[DEPARTURE_UNLINK] = { "left_unlink", "unlink", "unlinked their counters" },
 	[DEPARTURE_EXEC] = { "left_exec", "exec", "executed a program with other privileges" },
-	[DEPARTURE_REVOCATION] = { "lost", "revocation", "lost their counters to the administrator" },
+	[DEPARTURE_REVOCATION] = { "lost", "revocation", "lost their counters, which were taken away" },
 };
 
 void departures_add(struct departures *to, const struct vpmc_read *sums)

@@ -253,7 +253,7 @@ static void print_cpus_text(FILE *file, const struct cpus_result *result)
 		fprintf(file, "Signal %d (%s) has ended the measurement.\n", interrupted(),
 			strsignal(interrupted()));
 	if (result->revoked)
-		fprintf(file, "The administrator has taken the PMU away: the counts are those up to then.\n");
+		fprintf(file, "The PMU was taken away, by the administrator or for a CPU that lacks its counters: the counts are those up to then.\n");
 }
 
 void cpus_print(FILE *file, const struct cpus_result *result)

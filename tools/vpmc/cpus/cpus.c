@@ -130,13 +130,31 @@ struct counted {
 	struct cpus_result *result;
 };
 
-/* Writes what each processor has counted in the interval that ends now, and the sums. */
-static void end_interval(struct counted *counted)
+/*
+ * Returns true if a processor has been stopped. While this program has not done that, the
+ * kernel has, because it took the PMU away.
+ */
+static bool is_stopped(const struct cpus_sample *sample)
+{
+	unsigned int i;
+
+	for (i = 0; i < sample->nr; i++)
+		if (sample->cpu[i].state == VPMC_CPU_STOPPED)
+			return true;
+	return false;
+}
+
+/*
+ * Writes what each processor has counted in the interval that ends now, and the sums.
+ * @running: this program has not stopped them.
+ */
+static void end_interval(struct counted *counted, bool running)
 {
 	struct interval interval = moments_interval(&counted->moments);
 	struct cpus_sample *sample = &counted->sample, *seen = &counted->seen, other;
 
 	cpus_read(counted->cpus, sample);
+	counted->result->revoked |= running && is_stopped(sample);
 	cpus_interval(&interval, sample, seen, counted->result->revoked);
 	other = *seen;
 	*seen = *sample;
@@ -161,7 +179,7 @@ static bool do_what_is_due(struct counted *counted)
 		break;
 	case MOMENT_INTERVAL:
 		if (!counted->result->early)
-			end_interval(counted);
+			end_interval(counted, true);
 		else
 			moments_interval(&counted->moments);
 		break;
@@ -198,11 +216,11 @@ static void finish(struct counted *counted)
 	struct cpus_result *result = counted->result;
 	unsigned int i;
 
-	result->revoked = vpmc_cpus_stop(counted->cpus) == -ENODATA;
+	result->revoked |= vpmc_cpus_stop(counted->cpus) == -ENODATA;
 	result->elapsed = moments_end(&counted->moments);
 	result->early |= counted->moments.delayed;
 	if (counted->options->series_ms && !result->early)
-		end_interval(counted);
+		end_interval(counted, false);
 	cpus_read(counted->cpus, &counted->sample);
 	for (i = 0; result->early && i < counted->sample.nr; i++)
 		memset(counted->sample.cpu[i].sum, 0, sizeof(counted->sample.cpu[i].sum));

@@ -281,7 +281,7 @@ static void print_remarks(FILE *file, const struct result *result)
 		fprintf(file, "%" PRIu64 " of the threads live on; they are counted up to the end of this.\n",
 			remarks.living);
 	if (remarks.revoked)
-		fprintf(file, "The administrator has taken the PMU away: the counts are those up to then.\n");
+		fprintf(file, "The PMU was taken away, by the administrator or for a CPU that lacks its counters: the counts are those up to then.\n");
 	for (way = 0; way < DEPARTURES; way++)
 		if (remarks.left.number[way])
 			fprintf(file, "%" PRIu64 " threads %s: what they did later is missing.\n",

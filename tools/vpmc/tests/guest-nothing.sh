@@ -24,9 +24,9 @@ off | no-vpmc)
 	bad "stat of no event" 125 "vpmc: $why" vpmc stat -e none true
 	;;
 *)
-	bad "stat of an event" 125 "vpmc: counting: there is no PMU that can be used; give the virtual machine one, or count 'none': run time and switches" \
+	bad "stat of an event" 125 "vpmc: counting: there is no PMU that can be used; vpmc info tells why; or count 'none': run time and switches" \
 		vpmc stat -e instructions true
-	bad "record" 125 "vpmc: counting: there is no PMU that can be used; give the virtual machine one, or count 'none': run time and switches" \
+	bad "record" 125 "vpmc: counting: there is no PMU that can be used; vpmc info tells why; or count 'none': run time and switches" \
 		vpmc record true
 	equal "stat counts the run time" "run-time switches migrations elapsed threads user-time system-time minor-faults major-faults max-rss living left-control left-unlink left-exec lost replaced" \
 		"$(value x -- true >/dev/null; awk -F , 'NR > 1 { printf "%s%s", s, $3; s = " " }' /tmp/csv)"

@@ -226,6 +226,11 @@ equal "-a -D: it ends before" "0 early" "$(awk -F , '$1 == "" && $3 == "instruct
 vpmc stat -a -D 300 -I 100 -j -o json -e instructions:u -- sh -c 'known
 	echo 1 >/proc/sys/kernel/vpmc_revoke; sleep 0.6; echo 0 >/proc/sys/kernel/vpmc_revoke'
 equal "-a -D: revoked within the delay: nothing is counted" "1 1 1" "$(wc -l <json) $(grep -c '"early":true' json) $(grep -c '"value":0}' json)"
+vpmc stat -a -I 20 -x , -o csv -e instructions:u -- sh -c 'known; sleep 0.1
+	echo 1 >/proc/sys/kernel/vpmc_revoke; sleep 0.1; echo 0 >/proc/sys/kernel/vpmc_revoke'
+equal "-a -I: the intervals from a revocation on are marked, and no other" "yes unmarked,marked" \
+	"$(awk -F , '$4 == "instructions:u" { print ($8 == "revoked" ? "marked" : "unmarked") }' csv | uniq -c |
+	awk '{ s = s c $2; c = ","; if ($1 < 6) few = 1 } END { print (few ? "no" : "yes"), s }')"
 vpmc stat -a --timeout 50 -x , -o csv -e instructions:u
 equal "-a --timeout: CSV" 1 "$(awk -F , '$3 == "timed-out" { print $4 }' csv)"
 vpmc stat -a -o text -e instructions:u -- sh -c 'exit 3'

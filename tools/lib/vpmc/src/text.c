@@ -49,7 +49,7 @@ static const struct text reasons[] = {
 		"there are more events than counters", in_parts },
 	[VPMC_REASON_NO_PMU] = { "no-pmu",
 		"there is no PMU that can be used",
-		"give the virtual machine one, or count 'none': run time and switches" },
+		"vpmc info tells why; or count 'none': run time and switches" },
 	[VPMC_REASON_PMU_BUSY] = { "pmu-busy",
 		"something else has the PMU, or had it a moment ago", no_time },
 	[VPMC_REASON_PMU_PERF] = { "pmu-perf",

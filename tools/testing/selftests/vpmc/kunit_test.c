@@ -31,7 +31,7 @@ FIXTURE_VARIANT_ADD(suite, netburst) {
 
 FIXTURE_VARIANT_ADD(suite, selection) {
 	.name = "vpmc_selection",
-	.tests = 10,
+	.tests = 11,
 };
 
 FIXTURE_VARIANT_ADD(suite, widths) {

@@ -37,6 +37,7 @@
 #define X87		(P4_EVENT(1, 0x04, 1 << 15) | P4_USR)
 #define REPLAY		(P4_EVENT(5, 0x09, 1) | P4_USR)
 #define UOP_TYPE	(P4_EVENT(2, 0x02, 1 << 1) | P4_USR)	/* loads */
+#define UOP_STORES	(P4_EVENT(2, 0x02, 1 << 2) | P4_USR)
 #define FRONT_END	(P4_EVENT(5, 0x08, 1) | P4_USR)
 
 FIXTURE(p4)
@@ -488,6 +489,31 @@ TEST_F(p4, tags)
 	EXPECT_EQ(0, again.sum[0]);
 }
 
+/* A tag acts on all counters at retirement: nobody adds one to a set that others have. */
+TEST_F(p4, tags_are_not_added)
+{
+	struct vpmc_control more;
+	struct vpmc_read before, after;
+
+	ASSERT_EQ(0, program(&self->set, (struct on[]){
+		{ UOP_TYPE | TAG_ENABLE, FAST(14) }, { FRONT_END, FAST(12) }, {} }));
+	ASSERT_EQ(0, set_measure(&self->set, code_touch, (long)&before, 1));
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &before));
+	control_init(&more, VPMC_CONTROL_ADD);
+	control_add(&more, UOP_STORES | TAG_ENABLE, FAST(13));
+	EXPECT_EQ(-EINVAL, vpmc_ioctl(self->set.fd, VPMC_IOC_CONTROL, &more));
+	EXPECT_EQ(VPMC_REASON_RESERVED_BIT, more.reason);
+	EXPECT_EQ(0, more.bad_counter);
+	/* The same event without the tag can be added, and changes nothing. */
+	control_init(&more, VPMC_CONTROL_ADD);
+	control_add(&more, UOP_STORES, FAST(13));
+	EXPECT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CONTROL, &more));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_CLEAR, 0));
+	ASSERT_EQ(0, set_measure(&self->set, code_touch, (long)&after, 1));
+	ASSERT_EQ(0, vpmc_read(self->set.fd, &after));
+	EXPECT_EQ(before.sum[1], after.sum[1]);
+}
+
 /* Who may not count the kernel may not count cycles of all modes either. */
 TEST_F(p4, complement_counts_the_kernel)
 {
@@ -515,32 +541,46 @@ TEST_F(p4, complement_counts_the_kernel)
 	EXPECT_EQ(0, child_status(pid));
 }
 
-/* Hyper-threads share their counters. The machine was booted with nosmt. */
-TEST(sibling_comes)
+/* What CPU 0 counts ends when a CPU that cannot have counters is told to come. */
+static int wrong_when_comes(const char *file, const char *text)
 {
 	static const struct choice one[] = { { EV_INSNS, VPMC_ANY }, {} };
 	struct vpmc_control control;
 	struct vpmc_read read;
 	struct set set;
 
-	ASSERT_EQ(0, pin(0));
-	ASSERT_EQ(0, set_open(&set, one));
-	ASSERT_EQ(0, set_measure(&set, code_loop, 1000, 0));
-	EXPECT_EQ(0, wrong_after(&set, CODE_LOOP(1000)));
-	ASSERT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_START, 0));
-
-	ASSERT_EQ(0, write_file("/sys/devices/system/cpu/smt/control", "on"));
-	EXPECT_EQ(VPMC_STATE_REVOKED, set.page->state);
-	ASSERT_EQ(0, vpmc_read(set.fd, &read));
-	EXPECT_LE(1000, read.sum[0]);
+	if (pin(0) || set_open(&set, one) || set_measure(&set, code_loop, 1000, 0) ||
+	    wrong_after(&set, CODE_LOOP(1000)) || vpmc_ioctl(set.fd, VPMC_IOC_START, 0))
+		return 1;
+	if (write_file(file, text))
+		return 2;
+	if (set.page->state != VPMC_STATE_REVOKED || vpmc_read(set.fd, &read) || read.sum[0] < 1000)
+		return 3;
 	control_of(&control, one, VPMC_CONTROL_STOPPED);
-	EXPECT_EQ(-ENODEV, vpmc_ioctl(set.fd, VPMC_IOC_CONTROL, &control));
-	EXPECT_EQ(VPMC_REASON_NO_PMU, control.reason);
-
+	if (vpmc_ioctl(set.fd, VPMC_IOC_CONTROL, &control) != -ENODEV ||
+	    control.reason != VPMC_REASON_NO_PMU)
+		return 4;
 	/* Run time is left. */
 	control_init(&control, 0);
-	EXPECT_EQ(0, vpmc_ioctl(set.fd, VPMC_IOC_CONTROL, &control));
+	if (vpmc_ioctl(set.fd, VPMC_IOC_CONTROL, &control))
+		return 5;
 	set_close(&set);
+	return 0;
+}
+
+/* Hyper-threads share their counters. The machine was booted with nosmt. */
+TEST(sibling_comes)
+{
+	EXPECT_EQ(0, wrong_when_comes("/sys/devices/system/cpu/smt/control", "on"));
+}
+
+/*
+ * The bits that are written are those of a core's first hyper-thread. The machine was booted
+ * with CPU 0 alone, and CPU 3 is the second hyper-thread of the other core.
+ */
+TEST(second_thread_comes)
+{
+	EXPECT_EQ(0, wrong_when_comes("/sys/devices/system/cpu/cpu3/online", "1"));
 }
 
 NEEDS(

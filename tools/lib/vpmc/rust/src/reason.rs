@@ -33,7 +33,7 @@ pub const REASONS: [(&str, &str, &str); 34] = [
     ("too-many", "there are more events than counters",
      "leave some events out, or count them in several runs"),
     ("no-pmu", "there is no PMU that can be used",
-     "give the virtual machine one"),
+     "vpmc info tells why"),
     ("pmu-busy", "something else has the PMU, or had it a moment ago",
      "stop the other user, or wait"),
     ("pmu-perf", "perf has events on the PMU",
