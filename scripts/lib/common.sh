@@ -40,6 +40,7 @@ set_base() {
 	# shellcheck source=bases/6.12/base
 	. "$_base"
 	KBASE=$1 kcache=$cache of_base=''
+	# shellcheck disable=SC2034 # of_base is for the callers
 	[ "$1" = "$KBASE_DEFAULT" ] || kcache=$cache/base-$1 of_base=-$1
 	VPMC_KCACHE=$kcache
 	export KBASE VPMC_KCACHE
