@@ -13,7 +13,7 @@
 #define PERIOD		1000
 
 /* One event for each programmable counter. An overflow of any reloads all of them. */
-static int open_reloaded(int leader)
+static int open_reloaded(int leader, bool pinned)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_RAW,
@@ -23,6 +23,7 @@ static int open_reloaded(int leader)
 		.sample_period = PERIOD,
 		.sample_type = PERF_SAMPLE_IP,
 		.disabled = leader < 0,
+		.pinned = pinned,
 		.exclude_kernel = 1,
 	};
 	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, leader, 0);
@@ -52,7 +53,7 @@ static int leave_reloads(void)
 	uint32_t i;
 
 	for (i = 0; i < machine.nr_gp; i++) {
-		fd[i] = open_reloaded(i ? fd[0] : -1);
+		fd[i] = open_reloaded(i ? fd[0] : -1, false);
 		if (fd[i] < 0)
 			return fd[i];
 	}
@@ -131,6 +132,24 @@ TEST_F(reload, taken)
 	ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
 	for (i = 1; i < machine.nr_gp; i++)
 		EXPECT_EQ(measured(TURNS).insns, read.sum[i]);
+}
+
+/*
+ * What counters a pinned event needs can change as long as others join its group, so nothing
+ * is lent beside it.
+ */
+TEST_F(reload, pinned)
+{
+	const struct choice one[] = { { EV_INSNS, machine.nr_gp - 1 }, {} };
+
+	ASSERT_EQ(0, choose_counters("shared 2,0"));
+	self->perf = open_reloaded(-1, true);
+	ASSERT_LE(0, self->perf);
+	ASSERT_EQ(-EBUSY, set_open(&self->set, one));
+	EXPECT_EQ(VPMC_REASON_PMU_PERF, self->set.control.reason);
+	close(self->perf);
+	self->perf = -1;
+	EXPECT_EQ(0, set_open(&self->set, one));
 }
 
 static bool has_reload(void)

@@ -189,7 +189,8 @@ TEST_F(tsc, shared_cpu)
 	ASSERT_EQ(0, child_status(pid));
 	wall = vpmc_rdtsc() - wall;
 	ASSERT_EQ(0, vpmc_read(self->set.fd, &result));
-	EXPECT_LE(TURNS, result.switches);
+	/* The other's first turn may be over before START. */
+	EXPECT_LE(TURNS - 1, result.switches);
 	EXPECT_LT(0, *other);
 	EXPECT_GT(wall, result.ticks + *other);
 	/* And together most of it. */
