@@ -11,6 +11,7 @@
 #include "disturb.h"
 #include "global.h"
 #include "inherit.h"
+#include "perf.h"
 #include "refusal.h"
 
 #ifndef __i386__
@@ -394,6 +395,25 @@ TEST(events_of_one_counter)
 	EXPECT_EQ(VPMC_REASON_WRONG_EVENT, refused(fd, 0x10012, 0, -EINVAL));
 	EXPECT_EQ(VPMC_REASON_WRONG_EVENT, refused(fd, 0x100c1, 1, -EINVAL));
 	close(fd);
+}
+
+/* Linux's own driver of these processors counts the same. */
+TEST(perf_counts)
+{
+	__u64 count[2];
+	int leader, member;
+
+	leader = perf_open_insns();
+	ASSERT_LE(0, leader);
+	member = perf_open(PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
+			   PERF_USER, leader);
+	ASSERT_LE(0, member);
+	ASSERT_EQ(0, measure(leader, PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE, TURNS));
+	ASSERT_EQ(0, perf_read(leader, 2, count));
+	EXPECT_EQ(insns(TURNS), count[0]);
+	EXPECT_EQ(branches(TURNS), count[1]);
+	close(member);
+	close(leader);
 }
 
 TEST(counters_of_cpus)
