@@ -215,9 +215,13 @@ class Cases:
                 yield row(case, n, who, figures, self.budget(case, n, who))
 
     def processes(self):
+        """What fork, exec and exit cost more with counters than with another page that children do not get. Such a page
+        costs more in fork than counters: it must be removed from the copy of the tree of mappings."""
         calls = self.raw["calls"]
+        page, no_page = (calls[case, 0, "none"] for case in ("fork-exit", "fork-open-exit"))
+        yield row("fork-exit-page", 0, "none", less(page, no_page))
         for case in (*PROCESSES, "fork-open-exit"):
-            base = calls[{"fork-open-exit": "fork-exit"}.get(case, case.removesuffix("-inherit")), 0, "none"]
+            base = calls[case.removesuffix("-inherit"), 0, "none"]
             if (case, 0, "none") in calls:
                 yield row(case, 0, "none", total(base))
             for n, who, figures in self.of("calls", case):
