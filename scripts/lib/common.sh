@@ -110,6 +110,14 @@ lock() {
 	export VPMC_LOCKS
 }
 
+# has_tree: does prepare-tree run this command? Then its lock keeps the tree from changing.
+has_tree() {
+	case ",${VPMC_LOCKS:-}," in
+	*",kernel$of_base,"*) ;;
+	*) return 1 ;;
+	esac
+}
+
 # progress LOG: prints how far a build is, from its log
 progress() {
 	_n=$(tail -c 400 "$1" | tr '\r' '\n' | sed -n 's/^\[\([0-9]*\/[0-9]*\)\].*/\1/p' | tail -n 1)
