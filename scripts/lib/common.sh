@@ -53,11 +53,11 @@ usage() {
 	exit 0
 }
 
-# need COMMAND...: fails if one is missing, and says how to get it
+# need COMMAND...: fails if one is missing, and says how to get it: by $deps, if it is set
 need() {
 	for _c; do
 		command -v "$_c" >/dev/null ||
-			die "$_c is not installed: run 'make deps'"
+			die "$_c is not installed: run '${deps:-make deps}'"
 	done
 }
 
