@@ -871,7 +871,8 @@ struct vpmc_read {
 
 /**
  * enum vpmc_member_state - Is a member in its family, and if not, how it left
- * @VPMC_MEMBER_LIVING:		It is in the family.
+ * @VPMC_MEMBER_LIVING:		It is in the family, and the fork that made it is
+ *				complete.
  * @VPMC_MEMBER_ENDED:		Its thread ended, or the family did, see
  *				VPMC_CONTROL_UNLINK_ON_CLOSE.
  * @VPMC_MEMBER_LEFT_CONTROL:	Its own set was programmed by CONTROL. What it did

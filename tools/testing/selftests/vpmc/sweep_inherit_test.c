@@ -78,6 +78,37 @@ TEST_F(inherit, read_of_the_family)
 	sweep_all(_metadata, self->s, sweep_step(), wrong_fork_read, self->s);
 }
 
+static int nr_listed;
+
+/* A child that is listed has numbers of its own. */
+static int list_members(struct sweep *s)
+{
+	struct vpmc_member member[2];
+	int n = members_list(s->fd, LIVING, member, 2);
+
+	if (n <= 0)
+		return n;
+	nr_listed++;
+	if (n == 1 && member[0].pid && member[0].pid != (uint32_t)getpid() &&
+	    member[0].tid == member[0].pid)
+		return 0;
+	fprintf(stderr, "# %d members, the first one is %u, %u\n", n,
+		member[0].pid, member[0].tid);
+	return -EILSEQ;
+}
+
+TEST_F(inherit, list_of_members)
+{
+	self->s->set.control.members = 2;
+	ASSERT_EQ(0, vpmc_ioctl(self->s->fd, VPMC_IOC_CONTROL,
+				&self->s->set.control));
+	self->s->what = CALL;
+	self->s->call = list_members;
+	/* Each instruction: few are between the set's birth and the fork's end. */
+	sweep_all(_metadata, self->s, 1, wrong_fork, self->s);
+	EXPECT_LT(0, nr_listed);
+}
+
 /* Nothing counts after a revocation, and nobody holds the PMU. */
 static int wrong_revoked_fork(void *arg, unsigned long k)
 {
