@@ -215,8 +215,8 @@ class Cases:
                 yield row(case, n, who, figures, self.budget(case, n, who))
 
     def processes(self):
-        """What fork, exec and exit cost more with counters than with another page that children do not get. Such a page
-        costs more in fork than counters: it must be removed from the copy of the tree of mappings."""
+        """What fork, exec and exit cost more with counters than with another page that children do not get. The kernel
+        removes such a page from the copy of the tree of mappings."""
         calls = self.raw["calls"]
         page, no_page = (calls[case, 0, "none"] for case in ("fork-exit", "fork-open-exit"))
         yield row("fork-exit-page", 0, "none", less(page, no_page))
