@@ -11,7 +11,8 @@ import struct
 import subprocess
 
 UTF8 = "/usr/lib/locale/C.utf8/LC_CTYPE"
-BUSYBOX = os.environ.get("VPMC_BUSYBOX") or "/bin/busybox"
+NATIVE = "/bin/busybox"
+BUSYBOX = os.environ.get("VPMC_BUSYBOX") or NATIVE
 DEFAULT_LIBRARIES = ("/lib", "/usr/lib", "/lib64", "/usr/lib64", "/lib32", "/usr/lib32")
 
 
@@ -21,6 +22,18 @@ class Refused(Exception):
     def __init__(self, text, status=125):
         super().__init__(text)
         self.status = status
+
+
+def applets():
+    """Returns the names of busybox's commands. Not every machine can run a 32-bit busybox. Then its own one is asked."""
+    for busybox in (BUSYBOX, NATIVE):
+        try:
+            run = subprocess.run([busybox, "--list"], capture_output=True, text=True, check=True, timeout=30)
+        except OSError as error:
+            why = error
+        else:
+            return set(run.stdout.split()) - {"busybox"}
+    raise Refused(f"{BUSYBOX} cannot be run: {why.strerror}")
 
 
 def elf_is_dynamic(path):
@@ -85,9 +98,7 @@ class Guest:
         self.archive.data("etc/passwd", b"root::0:0:root:/root:/bin/sh\nnobody:*:65534:65534:nobody:/:/bin/sh\n")
         self.archive.data("etc/group", b"root:x:0:\nnogroup:x:65534:\n")
         self.archive.copy("bin/busybox", BUSYBOX)
-        names = subprocess.run([BUSYBOX, "--list"], capture_output=True, text=True,
-                               check=True, timeout=30).stdout.split()
-        self.applets = set(names) - {"busybox"}
+        self.applets = applets()
         for name in sorted(self.applets):
             self.archive.link("bin/" + name, "busybox")
         for name in ("sbin", "usr/sbin"):
