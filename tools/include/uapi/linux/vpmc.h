@@ -671,8 +671,9 @@ enum vpmc_sample_type {
  * @pid:	Process id of the thread in the pid namespace of the caller of
  *		CONTROL; 0 if it has none there.
  * @tid:	Thread id in the same pid namespace, or 0.
- * @execs:	How often the thread has called execve() since CONTROL, or since
- *		its birth.
+ * @execs:	How many programs the thread has begun by execve() since CONTROL, or
+ *		since its birth. A sample in execve() itself is from the program that
+ *		has called it.
  * @cpu:	The CPU on which it ran.
  * @ns:		CLOCK_MONOTONIC.
  *
@@ -746,11 +747,13 @@ struct vpmc_sample {
  *
  * The kernel writes it after a sample of a thread from a mapping that it has not
  * reported for the thread yet, or that may have changed since, before the thread
- * executes another instruction in user mode. A mapping that is as it was reported
- * is not reported again, also if it was replaced and put back between the sample and
- * the thread's return to user mode. So a sample is from the last mapping of its
- * address that was reported for its thread with a @since not later than the sample,
- * if the thread has not called execve() in between.
+ * executes another instruction in user mode, or ends. A mapping that is as it was
+ * reported is not reported again, also if it was replaced and put back between the
+ * sample and the thread's return to user mode. So a sample is from the last mapping of
+ * its address that was reported for its thread with a @since not later than the sample,
+ * if the thread has not called execve() in between. In execve() nothing can be looked
+ * up. A sample there is taken for the mapping that was reported last for its address,
+ * also if that was replaced since. If there is none, @unsure tells the sample.
  *
  * If the buffer is full, or the kernel has no memory, @unsure of the thread's next
  * record tells the samples that are concerned. If there is no such record because
@@ -778,9 +781,9 @@ struct vpmc_sample_map {
 
 /*
  * Flag of vpmc_sample_map: what was mapped is not known, because the mapping may have
- * changed after the sample, or the thread has no address space any more. A fork() is
- * such a change, unless the mapping is as it was reported. @start is the sample's
- * address, and @end the next one.
+ * changed after the sample, or nothing is mapped there, or the thread is about to be
+ * killed. A fork() is a change, unless the mapping is as it was reported. @start is the
+ * sample's address, and @end the next one.
  */
 #define VPMC_MAP_UNKNOWN	(1U << 0)
 
@@ -983,8 +986,9 @@ struct vpmc_read_members {
 /*
  * &struct vpmc_global_control.flags. REVOKE: if sets of threads have the PMU,
  * take it from them, as kernel.vpmc_revoke does. They can have it again after the
- * descriptor is closed. perf may give up pinned events of users, as for its own
- * pinned events of CPUs. Needs CAP_PERFMON (EPERM).
+ * descriptor is closed. They lose it also if CONTROL then fails, because perf needs
+ * the counters for its pinned events of CPUs. perf may give up pinned events of users,
+ * as for its own pinned events of CPUs. Needs CAP_PERFMON (EPERM).
  */
 #define VPMC_GLOBAL_REVOKE	(1U << 0)
 

@@ -202,6 +202,37 @@ TEST_F(cpus, revoked)
 	EXPECT_EQ(VPMC_CPU_ABSENT, self->cpu[1].state);
 }
 
+/* What a revocation has left is there until another CONTROL succeeds. */
+TEST_F(cpus, refused_after_revocation)
+{
+	/* A pinned event of cycles has no room beside these. */
+	static const struct choice most[] = {
+		{ EV_CYCLES, FIXED(1) }, { EV_BRANCHES, 0 }, { EV_BRANCHES, 1 },
+		{ EV_BRANCHES, 2 }, { EV_BRANCHES, 3 }, {}
+	};
+	struct vpmc_global_control control;
+	int perf = perf_open_pinned_cycles(1);
+	uint64_t sum;
+
+	ASSERT_LE(0, perf);
+	ASSERT_EQ(0, choose_counters("shared 4,3"));
+	ASSERT_EQ(0, global_program(self->fd, VPMC_ALL_CPUS, two));
+	ASSERT_EQ(0, global_start(self->fd));
+	EXPECT_EQ(0, loops_on_others(2, 1000));
+	ASSERT_EQ(0, write_file(REVOKE, "1"));
+	ASSERT_EQ(0, write_file(REVOKE, "0"));
+	sum = global_sum(self->fd, 1, 0);
+	EXPECT_LT(CODE_LOOP(1000).insns, sum);
+	global_init(&control, 0, most);
+	EXPECT_EQ(-EBUSY, global_control(self->fd, &control));
+	EXPECT_EQ(VPMC_REASON_PMU_PERF, control.reason);
+	EXPECT_EQ(VPMC_HOLDER_NONE, pmu_holder(self->fd));
+	EXPECT_EQ(sum, global_sum(self->fd, 1, 0));
+	ASSERT_EQ(0, global_program(self->fd, 0, two));
+	EXPECT_EQ(VPMC_CPU_ABSENT, global_state(self->fd, 1));
+	close(perf);
+}
+
 /* One descriptor has the counters. They end when it is closed. */
 TEST_F(cpus, descriptors)
 {

@@ -31,7 +31,7 @@ FIXTURE_VARIANT_ADD(suite, netburst) {
 
 FIXTURE_VARIANT_ADD(suite, selection) {
 	.name = "vpmc_selection",
-	.tests = 11,
+	.tests = 12,
 };
 
 FIXTURE_VARIANT_ADD(suite, widths) {

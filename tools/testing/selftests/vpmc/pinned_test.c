@@ -304,6 +304,25 @@ TEST_F(shared, cpus_displace_pinned_events)
 }
 
 /*
+ * What was borrowed for CPUs without room for pinned events goes back with the last set
+ * of the CPUs. A user who is quick does not get it.
+ */
+TEST_F(shared, displacing_loan_ends)
+{
+	int fd = global_open();
+	struct pinner p;
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, global_program_revoking(fd, VPMC_ALL_CPUS, all_but_one));
+	close(fd);
+	ASSERT_EQ(0, set_open(&self->set, branches));
+	EXPECT_EQ(ALL_GP - 1, pinner_start(&p));
+	EXPECT_EQ(0, pinner_end(&p));
+	ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
+	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
+}
+
+/*
  * A pinned event that only one counter can count. Sets leave it that counter as long
  * as others are free, and it keeps counting.
  */

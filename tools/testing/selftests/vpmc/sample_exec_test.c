@@ -99,13 +99,13 @@ FIXTURE_TEARDOWN(sampled)
 	unlink(IMAGE);
 }
 
-static int sample_target(int fd)
+static int sample_target(int fd, uint64_t evtsel, uint64_t period)
 {
 	struct set set = { .fd = fd };
 
 	control_init(&set.control, VPMC_CONTROL_REARM | VPMC_CONTROL_SAMPLE |
 		     FAMILY);
-	control_add_period(&set.control, EV_INSNS, FIXED(0), PERIOD);
+	control_add_period(&set.control, evtsel, FIXED(0), period);
 	set.control.ring_records = RECORDS;
 	set.control.ring_watermark = 1;
 	return set_control(&set);
@@ -119,7 +119,7 @@ TEST_F(sampled, execs)
 	const struct vpmc_sample *s;
 	uint64_t sum = 0;
 
-	ASSERT_EQ(0, sample_target(self->fd));
+	ASSERT_EQ(0, sample_target(self->fd, EV_INSNS, PERIOD));
 	ASSERT_EQ(1, write(self->to, "", 1));
 	child_status(self->pid);
 	ASSERT_EQ(0, samples_read(self->fd, got));
@@ -146,6 +146,50 @@ TEST_F(sampled, execs)
 	EXPECT_LE(variant->unlinks ? 0 : image, after);
 	EXPECT_GE(variant->unlinks ? 0 : image + 1, after);
 	EXPECT_EQ(0, got->lost);
+}
+
+/*
+ * The kernel is counted, too, in execve() as well. The samples there have the address of
+ * the call, and are from the program that called it.
+ */
+TEST_F(sampled, execve_itself)
+{
+	int samples[2] = {}, in_execve = 0;
+	const struct vpmc_sample_map *map;
+	struct samples *got = &self->got;
+	const struct vpmc_sample *s;
+	uint64_t call = 0;
+
+	ASSERT_EQ(0, sample_target(self->fd, 0x200c0, 1000 * test_slowness()));
+	ASSERT_EQ(1, write(self->to, "", 1));
+	child_status(self->pid);
+	ASSERT_EQ(0, samples_read(self->fd, got));
+	for (int i = 0; i < got->nr; i++) {
+		s = (void *)got->record[i];
+		if (s->head.type != VPMC_SAMPLE_PERIOD ||
+		    (variant->heir && s->head.pid == self->pid))
+			continue;
+		ASSERT_GE(1, s->head.execs);
+		samples[s->head.execs]++;
+		map = samples_map(got, s);
+		if (s->head.execs) {
+			EXPECT_NE(call, s->ip);
+			ASSERT_NE(NULL, map);
+			EXPECT_STREQ(IMAGE, map_path(map));
+			continue;
+		}
+		/* The last call of the first program. */
+		in_execve = s->ip == call ? in_execve + 1 : 1;
+		call = s->ip;
+	}
+	EXPECT_EQ(0, got->lost);
+	if (variant->unlinks) {
+		EXPECT_EQ(0, samples[1]);
+		return;
+	}
+	/* It takes the kernel more than so many instructions. */
+	EXPECT_LT(20, in_execve);
+	EXPECT_LT(0, samples[1]);
 }
 
 /* The controller must be allowed to attach. */

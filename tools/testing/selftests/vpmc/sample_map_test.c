@@ -133,6 +133,71 @@ TEST_F(sample_map, one_after_the_other)
 	EXPECT_EQ(ARRAY_SIZE(path), maps_at(got, self->at));
 }
 
+/* Ends the thread after some time. */
+static const unsigned char ends_thread[64] = {
+	0xb9, 0xd0, 7, 0, 0,		/* mov $2000, %ecx */
+	0xe2, 0xfe,			/* loop . */
+	0xb8, SYS_exit, 0, 0, 0,	/* mov $SYS_exit, %eax */
+	0x31, 0xff,			/* xor %edi, %edi */
+	0x0f, 0x05,			/* syscall */
+};
+
+/* How many instructions a thread has executed. 0 on failure. */
+static uint64_t run_thread(struct set *set, char *at)
+{
+	struct vpmc_read before, after;
+	pthread_t thread;
+
+	if (vpmc_ioctl(set->fd, VPMC_IOC_START, 0) ||
+	    family_read(set->fd, FINISHED, &before) ||
+	    pthread_create(&thread, NULL, (void *(*)(void *))at, NULL) ||
+	    pthread_join(thread, NULL) || vpmc_ioctl(set->fd, VPMC_IOC_STOP, 0) ||
+	    family_read(set->fd, FINISHED, &after))
+		return 0;
+	/* The sum is that of the root, too. */
+	return after.finished - before.finished == 1 ? after.sum[0] : 0;
+}
+
+/* A period ends with the last instruction of a thread, in code that nothing has sampled. */
+TEST_F(sample_map, end)
+{
+	struct vpmc_control *control = &self->set.control;
+	const struct vpmc_sample_map *map;
+	struct samples *got = &self->got;
+	uint64_t insns = 0, own = 0;
+	struct vpmc_read read;
+	int n = 0;
+
+	ASSERT_EQ(0, make_file(FIRST, ends_thread));
+	ASSERT_EQ(0, put_code(self->at, FIRST));
+	control->counter[0].period = 1ULL << 40;
+	/* The first thread has more to do. */
+	for (int i = 0; i < 2; i++) {
+		ASSERT_EQ(0, set_control(&self->set));
+		insns = run_thread(&self->set, self->at);
+		ASSERT_EQ(0, vpmc_read(self->set.fd, &read));
+		own = read.sum[0];
+		ASSERT_LT(own + 2000, insns);
+	}
+	control->counter[0].period = insns - own;
+	ASSERT_EQ(0, set_control(&self->set));
+	ASSERT_EQ(insns, run_thread(&self->set, self->at));
+	ASSERT_EQ(0, samples_read(self->set.fd, got));
+	for (int i = 0; i < got->nr; i++) {
+		const struct vpmc_sample *s = (void *)got->record[i];
+
+		if (s->head.type != VPMC_SAMPLE_PERIOD || s->head.tid == my_tid())
+			continue;
+		EXPECT_EQ((uint64_t)self->at + 16, s->ip);
+		map = samples_map(got, s);
+		ASSERT_NE(NULL, map);
+		EXPECT_STREQ(FIRST, map_path(map));
+		n++;
+	}
+	EXPECT_EQ(1, n);
+	EXPECT_EQ(0, got->lost);
+}
+
 /* What is as it was is not reported again, whatever else was mapped meanwhile. */
 TEST_F(sample_map, once)
 {

@@ -6,9 +6,14 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
+#include <sys/stat.h>
 #include "sweep.h"
+#include "caps.h"
 #include "inherit.h"
 #include "target.h"
+
+#define USER	1000
+#define IMAGE	"/tmp/vpmc_swept"	/* which the user may read */
 
 FIXTURE(sweep_exec)
 {
@@ -136,6 +141,123 @@ TEST_F(sweep_exec, unlinked)
 	self->s->what = UNLINK;
 	self->s->ends = true;
 	sweep_all(_metadata, self->s, sweep_step(), wrong_unlinked, self->s);
+}
+
+/*
+ * Root counts the kernel in a process of a user that executes a program, whose page its
+ * parent still maps after vfork(). The page never belongs to the new set.
+ */
+FIXTURE(sweep_control)
+{
+	struct sweep *s;
+};
+
+/* It changes the address space and, later, calls vpmc. */
+static bool is_ours_or_exec(const char *name, bool before)
+{
+	return sweep_is_ours(name, before) || !strcmp(name, "begin_new_exec");
+}
+
+FIXTURE_SETUP(sweep_control)
+{
+	mkdir("/tmp", 0755);
+	ASSERT_EQ(0, copy_file(exec_image_path(), IMAGE));
+	ASSERT_EQ(0, chmod(IMAGE, 0755));
+	self->s = sweep_start(NULL);
+	ASSERT_NE(NULL, self->s);
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, set_fifo(10));
+	ASSERT_EQ(0, write_file("/proc/sys/kernel/perf_event_paranoid", "2"));
+	ASSERT_LT(0, sweep_ranges(is_ours_or_exec));
+}
+
+FIXTURE_TEARDOWN(sweep_control)
+{
+	unlink(IMAGE);
+	EXPECT_EQ(0, sweep_stop(self->s));
+}
+
+static unsigned long mapped, granted;
+
+static int count_kernel(struct sweep *s)
+{
+	static const struct choice kernel_mode[] = { { EV_KERNEL_INSNS, VPMC_ANY }, {} };
+	struct vpmc_control control;
+	int err;
+
+	control_of(&control, kernel_mode, 0);
+	err = vpmc_ioctl(s->fd, VPMC_IOC_CONTROL, &control);
+	granted += !err;
+	if (err != -EBUSY || control.reason != VPMC_REASON_MAPPED)
+		return err;
+	mapped++;
+	return 0;
+}
+
+/* What vfork() shares. */
+static struct set shared_set;
+static uint64_t shared_number;
+
+static int vfork_image(struct sweep *s, unsigned long k, struct child *c)
+{
+	static char *argv[] = { "image", "few", "turns", NULL };
+	static struct code_armed armed;
+	pid_t pid;
+
+	armed = (struct code_armed){
+		.body = code_exec,
+		.a = (long)IMAGE, .b = (long)argv,
+		.skip = k, .action = sweep_action(s),
+	};
+	if (become_with(USER, 0) || prctl(PR_SET_DUMPABLE, 1))
+		return 1;
+	pid = vfork();
+	if (!pid) {
+		if (set_open(&shared_set, mine) ||
+		    vpmc_ioctl(shared_set.fd, VPMC_IOC_START, 0))
+			_exit(2);
+		shared_number = shared_set.page->set_number;
+		s->tid = my_tid();
+		if (child_send(c) || child_wait(c))
+			_exit(3);
+		code_armed((long)&armed, 0);
+		_exit(4);
+	}
+	child_status(pid);
+	return shared_number && shared_set.page->set_number == shared_number ? 0 : 5;
+}
+
+static int wrong_page(void *arg, unsigned long k)
+{
+	struct sweep *s = arg;
+	struct child c = {};
+	int status = -1, err;
+
+	if (!child_fork(&c))
+		_exit(vfork_image(s, k, &c));
+	if (!child_wait(&c)) {
+		s->fd = open_of(s->tid, O_RDWR);
+		sweep_begin(s);
+		err = child_send(&c);
+		status = child_end(&c) ?: err;
+		sweep_disarm(s);
+	}
+	close(s->fd);
+	if (status)
+		fprintf(stderr, "# status %d\n", status);
+	return status != 0;
+}
+
+TEST_F_TIMEOUT(sweep_control, page_of_the_parent, 120)
+{
+	self->s->what = CALL;
+	self->s->call = count_kernel;
+	/* CONTROL may wait until the program has ended. */
+	self->s->ends = true;
+	sweep_all(_metadata, self->s, 1, wrong_page, self->s);
+	TH_LOG("refused %lu times, granted %lu times", mapped, granted);
+	EXPECT_LT(0, mapped);
+	EXPECT_LT(0, granted);
 }
 
 NEEDS({ "*", EXACT | DISTURBS | ROOT },);

@@ -109,6 +109,60 @@ TEST_F(inherit, list_of_members)
 	EXPECT_LT(0, nr_listed);
 }
 
+static int closer;
+static unsigned long recorded, unborn;
+
+static int close_family(struct sweep *s)
+{
+	return close(closer) ? -errno : 0;
+}
+
+/* The family ends with a descriptor. A child has a record if it was born before that. */
+static int wrong_ended_fork(void *arg, unsigned long k)
+{
+	struct sweep *s = arg;
+	struct vpmc_member member[2];
+	struct vpmc_read read;
+	pid_t pid;
+	int n;
+
+	set_close(&s->set);
+	if (members_open(&s->set, PROCESSES, 2))
+		return 1;
+	s->fd = s->set.fd;
+	s->set.control.flags |= VPMC_CONTROL_UNLINK_ON_CLOSE;
+	closer = open(THREAD_FILE, O_RDWR);
+	if (vpmc_ioctl(closer, VPMC_IOC_CONTROL, &s->set.control))
+		return 1;
+	/* The child has no copy of the descriptor. STOP finds the set unlinked. */
+	sweep_body(s, &s->set, k, code_clone, CLONE | CLONE_FILES, TURNS);
+	pid = wait(NULL);
+	if (!s->disturbed)
+		close(closer);
+	n = members_list(s->fd, FINISHED, member, 2);
+	recorded += n == 1;
+	unborn += !n;
+	if (!family_read(s->fd, LIVING | FINISHED, &read) && !read.living &&
+	    read.finished == n && (!n || (n == 1 && member[0].pid == pid &&
+					  member[0].tid == pid)))
+		return 0;
+	fprintf(stderr, "# %d records of %d, %llu finished, the first one is %u, %u\n", n,
+		pid, (unsigned long long)read.finished, member[0].pid, member[0].tid);
+	return 1;
+}
+
+TEST_F(inherit, end_of_the_family)
+{
+	self->s->what = CALL;
+	self->s->call = close_family;
+	self->s->ends = true;
+	/* Each instruction, as above. */
+	sweep_all(_metadata, self->s, 1, wrong_ended_fork, self->s);
+	TH_LOG("%lu children recorded, %lu not born", recorded, unborn);
+	EXPECT_LT(0, recorded);
+	EXPECT_LT(0, unborn);
+}
+
 /* Nothing counts after a revocation, and nobody holds the PMU. */
 static int wrong_revoked_fork(void *arg, unsigned long k)
 {
