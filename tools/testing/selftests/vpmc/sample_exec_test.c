@@ -111,6 +111,23 @@ static int sample_target(int fd, uint64_t evtsel, uint64_t period)
 	return set_control(&set);
 }
 
+/* The target runs and ends. Returns 0 or -errno. */
+static int run_sampled(FIXTURE_DATA(sampled) *self, uint64_t evtsel, uint64_t period)
+{
+	int err = sample_target(self->fd, evtsel, period);
+
+	if (err || write(self->to, "", 1) != 1)
+		return err ?: -errno;
+	child_status(self->pid);
+	return samples_read(self->fd, &self->got);
+}
+
+/* Is it a sample, of the process that becomes the image? @father: not of this one. */
+static bool is_of_image(const struct vpmc_sample_head *head, pid_t father)
+{
+	return head->type == VPMC_SAMPLE_PERIOD && head->pid != father;
+}
+
 TEST_F(sampled, execs)
 {
 	int before = 0, after = 0, image = 2 * EXEC_TURNS / PERIOD;
@@ -119,14 +136,10 @@ TEST_F(sampled, execs)
 	const struct vpmc_sample *s;
 	uint64_t sum = 0;
 
-	ASSERT_EQ(0, sample_target(self->fd, EV_INSNS, PERIOD));
-	ASSERT_EQ(1, write(self->to, "", 1));
-	child_status(self->pid);
-	ASSERT_EQ(0, samples_read(self->fd, got));
+	ASSERT_EQ(0, run_sampled(self, EV_INSNS, PERIOD));
 	for (int i = 0; i < got->nr; i++) {
 		s = (void *)got->record[i];
-		if (s->head.type != VPMC_SAMPLE_PERIOD ||
-		    (variant->heir && s->head.pid == self->pid))
+		if (!is_of_image(&s->head, variant->heir ? self->pid : 0))
 			continue;
 		EXPECT_EQ(s->head.pid, s->head.tid);
 		EXPECT_EQ(variant->heir, s->head.pid != self->pid);
@@ -160,14 +173,10 @@ TEST_F(sampled, execve_itself)
 	const struct vpmc_sample *s;
 	uint64_t call = 0;
 
-	ASSERT_EQ(0, sample_target(self->fd, 0x200c0, 1000 * test_slowness()));
-	ASSERT_EQ(1, write(self->to, "", 1));
-	child_status(self->pid);
-	ASSERT_EQ(0, samples_read(self->fd, got));
+	ASSERT_EQ(0, run_sampled(self, 0x200c0, 1000 * test_slowness()));
 	for (int i = 0; i < got->nr; i++) {
 		s = (void *)got->record[i];
-		if (s->head.type != VPMC_SAMPLE_PERIOD ||
-		    (variant->heir && s->head.pid == self->pid))
+		if (!is_of_image(&s->head, variant->heir ? self->pid : 0))
 			continue;
 		ASSERT_GE(1, s->head.execs);
 		samples[s->head.execs]++;
