@@ -5,6 +5,7 @@ import sys
 
 from . import kvm
 from .guest import Refused
+from .usage import show
 
 KVM_CPU = "host,pmu=on"
 
@@ -37,7 +38,7 @@ class Options:
             if name == "--" and not equals:
                 break
             if name == "--help":
-                print(usage)
+                show(usage)
                 sys.exit(0)
             if name in self.FLAGS and not equals:
                 setattr(self, name[2:].replace("-", "_"), True)
