@@ -8,6 +8,7 @@
  */
 #include "sweep.h"
 #include "members.h"
+#include "target.h"
 
 #define TURNS	20
 
@@ -107,6 +108,71 @@ TEST_F(inherit, list_of_members)
 	/* Each instruction: few are between the set's birth and the fork's end. */
 	sweep_all(_metadata, self->s, 1, wrong_fork, self->s);
 	EXPECT_LT(0, nr_listed);
+}
+
+/* From the end of the fork, where others find the child, until it can run. */
+static bool is_before_the_first_run(const char *name, bool before)
+{
+	return !strcmp(name, "kernel_clone") || !strcmp(name, "wake_up_new_task");
+}
+
+static pid_t next;
+static unsigned long unlinked_unborn, unlinked_later;
+
+/* The child has the number that follows the last child's, if it is there. */
+static int unlink_child(struct sweep *s)
+{
+	int fd = open_of(next, O_RDWR), err;
+
+	if (fd < 0)
+		return 0;
+	err = vpmc_ioctl(fd, VPMC_IOC_UNLINK, NULL);
+	close(fd);
+	return err;
+}
+
+static int wrong_unlinked_fork(void *arg, unsigned long k)
+{
+	struct code_count count = CODE_CLONE_CHILD(TURNS);
+	struct sweep *s = arg;
+	struct vpmc_member member[2];
+	bool unlinked, wrong;
+	pid_t pid;
+	int n;
+
+	/* No copy of the memory: CPU 1 would wait for CPU 0 when it writes. */
+	sweep_body(s, &s->set, k, code_clone, CLONE | CLONE_VM, TURNS);
+	pid = wait(NULL);
+	n = members_list(s->fd, FINISHED, member, 2);
+	unlinked = n == 1 && member[0].state == VPMC_MEMBER_LEFT_UNLINK;
+	unlinked_unborn += unlinked && !member[0].sum[0];
+	unlinked_later += unlinked && member[0].sum[0];
+	wrong = n != 1 || member[0].pid != pid || member[0].tid != pid ||
+		member[0].sum[0] > count.insns ||
+		(!unlinked && (member[0].state != VPMC_MEMBER_ENDED ||
+			       member[0].sum[0] != count.insns));
+	if (wrong)
+		fprintf(stderr, "# %d records of %d, the first one is %u, %u, state %u, %llu\n",
+			n, pid, member[0].pid, member[0].tid, member[0].state,
+			(unsigned long long)member[0].sum[0]);
+	next = pid + 1;
+	return wrong;
+}
+
+/* A member that others unlink has a record, also if it has never run. */
+TEST_F(inherit, unlinked_before_it_ran)
+{
+	self->s->set.control.members = 2;
+	ASSERT_EQ(0, vpmc_ioctl(self->s->fd, VPMC_IOC_CONTROL,
+				&self->s->set.control));
+	ASSERT_LT(0, sweep_ranges(is_before_the_first_run));
+	self->s->what = CALL;
+	self->s->call = unlink_child;
+	/* Each instruction: few are before the first run. */
+	sweep_all(_metadata, self->s, 1, wrong_unlinked_fork, self->s);
+	TH_LOG("%lu children unlinked before they ran, %lu later", unlinked_unborn,
+	       unlinked_later);
+	EXPECT_LT(0, unlinked_unborn);
 }
 
 static int closer;

@@ -393,9 +393,10 @@ static inline int sweep_wrong(const struct sweep *s, unsigned long k)
 /* Is a function of the kernel in a range? @before: the one before it is. */
 typedef bool (*sweep_has_fn)(const char *name, bool before);
 
-/* Sets the ranges, and returns their number. */
+/* Sets the ranges in place of earlier ones, and returns their number. */
 static inline int sweep_ranges(sweep_has_fn has)
 {
+	static int earlier;
 	unsigned long low = 0, high = 0, address;
 	char type, name[128];
 	bool ours, before = false;
@@ -420,6 +421,9 @@ static inline int sweep_ranges(sweep_has_fn has)
 	}
 	if (f)
 		fclose(f);
+	for (int i = n; !err && i < earlier; i++)
+		err = pmu_trigger_range(i, 0, 0);
+	earlier = n;
 	return err ? -1 : n;
 }
 
