@@ -159,7 +159,8 @@ struct vpmc_slot {
  *
  * RDPMC is permitted while the page is mapped and a set with counters is
  * programmed, stopped or not. If a thread's set was revoked and its page is
- * mapped, RDPMC reads zero in this thread. So a revocation during a read only
+ * mapped, RDPMC does not fault in this thread. It reads zero, or counters of
+ * perf if the process has perf's permission. So a revocation during a read only
  * causes another retry. If another thread of the process unlinks the counters
  * during a read, or replaces them by a set without counters, the reader gets
  * SIGSEGV.
@@ -673,7 +674,8 @@ enum vpmc_sample_type {
  * @tid:	Thread id in the same pid namespace, or 0.
  * @execs:	How many programs the thread has begun by execve() since CONTROL, or
  *		since its birth. A sample in execve() itself is from the program that
- *		has called it.
+ *		has called it. One that fails after the old program is gone,
+ *		and ends the thread, counts too.
  * @cpu:	The CPU on which it ran.
  * @ns:		CLOCK_MONOTONIC.
  *
@@ -959,6 +961,8 @@ struct vpmc_member {
  * @born:	Out: number of the youngest member so far.
  *
  * Living members come in the order of their births, each as of a moment of its own.
+ * A thread whose creation is not complete is left out. If younger ones are returned,
+ * only a call with a lower @after finds it.
  * Records come in the order in which the members left. None of them is returned
  * again.
  *

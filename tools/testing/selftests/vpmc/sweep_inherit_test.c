@@ -79,35 +79,61 @@ TEST_F(inherit, read_of_the_family)
 	sweep_all(_metadata, self->s, sweep_step(), wrong_fork_read, self->s);
 }
 
-static int nr_listed;
+static int nr_listed, nr_incomplete;
 
-/* A child that is listed has numbers of its own. */
+/*
+ * The first member sleeps. A child that is listed has numbers of its own. A child whose
+ * fork is not complete is listed by a later call.
+ */
 static int list_members(struct sweep *s)
 {
-	struct vpmc_member member[2];
-	int n = members_list(s->fd, LIVING, member, 2);
+	struct vpmc_read_members read = {};
+	struct vpmc_member member[3];
+	int err = members_read(s->fd, LIVING, member, 3, &read);
 
-	if (n <= 0)
-		return n;
-	nr_listed++;
-	if (n == 1 && member[0].pid && member[0].pid != (uint32_t)getpid() &&
-	    member[0].tid == member[0].pid)
+	if (err)
+		return err;
+	nr_listed += read.nr == 2;
+	nr_incomplete += read.nr == 1 && read.born > read.after;
+	if ((read.nr == 1 || read.nr == 2) && read.after == member[read.nr - 1].number &&
+	    member[read.nr - 1].pid && member[read.nr - 1].pid != (uint32_t)getpid() &&
+	    member[read.nr - 1].tid == member[read.nr - 1].pid)
 		return 0;
-	fprintf(stderr, "# %d members, the first one is %u, %u\n", n,
-		member[0].pid, member[0].tid);
+	fprintf(stderr, "# %u members after %llu, the last one is %u, %u\n", read.nr,
+		(unsigned long long)read.after, member[read.nr - 1].pid,
+		member[read.nr - 1].tid);
 	return -EILSEQ;
+}
+
+static int wrong_listed_fork(void *arg, unsigned long k)
+{
+	struct sweep *s = arg;
+
+	return pin(0) || vpmc_ioctl(s->fd, VPMC_IOC_CLEAR_ALL, NULL) ||
+	       sweep_body(s, &s->set, k, code_clone, CLONE, TURNS) <= 0 ||
+	       wait(NULL) <= 0 ||
+	       family_wrong(s->fd, LIVING | FINISHED, 1, 1,
+			    code_add(OWN, CODE_CLONE_CHILD(TURNS)));
 }
 
 TEST_F(inherit, list_of_members)
 {
+	struct child first;
+
 	self->s->set.control.members = 2;
 	ASSERT_EQ(0, vpmc_ioctl(self->s->fd, VPMC_IOC_CONTROL,
 				&self->s->set.control));
+	if (!child_fork(&first))
+		_exit(child_send(&first) || !child_wait(&first));
+	ASSERT_EQ(0, child_wait(&first));
 	self->s->what = CALL;
 	self->s->call = list_members;
 	/* Each instruction: few are between the set's birth and the fork's end. */
-	sweep_all(_metadata, self->s, 1, wrong_fork, self->s);
+	sweep_all(_metadata, self->s, 1, wrong_listed_fork, self->s);
+	TH_LOG("%d children listed, %d not complete", nr_listed, nr_incomplete);
 	EXPECT_LT(0, nr_listed);
+	EXPECT_LT(0, nr_incomplete);
+	EXPECT_EQ(0, child_end(&first));
 }
 
 /* From the end of the fork, where others find the child, until it can run. */
