@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The ring of overflows at each of vpmc's instructions: another CPU reads it,
- * and the owner calls execve() while it is allocated.
+ * the owner calls execve() while it is allocated, and its user asks for another one
+ * while it is refused.
  *
  * Copyright (C) 2026 vpmc developers
  */
+#include <sys/resource.h>
 #include "sweep.h"
+#include "caps.h"
 #include "poller.h"
 #include "ring.h"
 #include "target.h"
@@ -195,6 +198,50 @@ TEST_F_TIMEOUT(sweep_ring, owner_execs, 120)
 	TH_LOG("ended %lu times, mapped %lu times", self->ended, self->mapped);
 	EXPECT_LT(0, self->ended);
 	EXPECT_LT(0, self->mapped);
+}
+
+/* This thread can lock a few pages. */
+static int lock_little(void)
+{
+	static const struct rlimit limit = { 16 * PAGE, 16 * PAGE };
+
+	return setrlimit(RLIMIT_MEMLOCK, &limit) ||
+	       set_capabilities(~(1ULL << CAP_IPC_LOCK)) ? -errno : 0;
+}
+
+/* On CPU 1, the same user. */
+static int control_small(struct sweep *s)
+{
+	static struct set small;
+
+	if (small.fd)
+		return set_control(&small);
+	return lock_little() ?: open_with_ring(&small, PERIOD, RECORDS, VPMC_CONTROL_REARM);
+}
+
+static int wrong_refusal(void *arg, unsigned long k)
+{
+	FIXTURE_DATA(sweep_ring) *self = arg;
+	struct set large = self->set;
+	int wrong, err;
+
+	large.control.ring_records = 32768;
+	wrong = sweep_arm(self->s, k) != 0;
+	err = set_control(&large);
+	sweep_disarm(self->s);
+	if (!wrong && err == -ENOMEM && large.control.reason == VPMC_REASON_RING_MEMORY)
+		return 0;
+	fprintf(stderr, "# error %d, reason %u\n", err, large.control.reason);
+	return 1;
+}
+
+/* A ring that is refused for its size does not count meanwhile. */
+TEST_F_TIMEOUT(sweep_ring, refused, 120)
+{
+	ASSERT_EQ(0, lock_little());
+	self->s->call = control_small;
+	/* Each instruction: few are between a charge and the refusal. */
+	sweep_all(_metadata, self->s, 1, wrong_refusal, self);
 }
 
 NEEDS({ "*", EXACT | DISTURBS | ROOT },);
