@@ -129,7 +129,7 @@ TEST_F(inherit, list_of_members)
 	self->s->what = CALL;
 	self->s->call = list_members;
 	/* Each instruction: few are between the set's birth and the fork's end. */
-	sweep_all(_metadata, self->s, 1, wrong_listed_fork, self->s);
+	sweep_all(_metadata, self->s, test_slowness(), wrong_listed_fork, self->s);
 	TH_LOG("%d children listed, %d not complete", nr_listed, nr_incomplete);
 	EXPECT_LT(0, nr_listed);
 	EXPECT_LT(0, nr_incomplete);
@@ -195,7 +195,7 @@ TEST_F(inherit, unlinked_before_it_ran)
 	self->s->what = CALL;
 	self->s->call = unlink_child;
 	/* Each instruction: few are before the first run. */
-	sweep_all(_metadata, self->s, 1, wrong_unlinked_fork, self->s);
+	sweep_all(_metadata, self->s, test_slowness(), wrong_unlinked_fork, self->s);
 	TH_LOG("%lu children unlinked before they ran, %lu later", unlinked_unborn,
 	       unlinked_later);
 	EXPECT_LT(0, unlinked_unborn);
@@ -249,7 +249,7 @@ TEST_F(inherit, end_of_the_family)
 	self->s->call = close_family;
 	self->s->ends = true;
 	/* Each instruction, as above. */
-	sweep_all(_metadata, self->s, 1, wrong_ended_fork, self->s);
+	sweep_all(_metadata, self->s, test_slowness(), wrong_ended_fork, self->s);
 	TH_LOG("%lu children recorded, %lu not born", recorded, unborn);
 	EXPECT_LT(0, recorded);
 	EXPECT_LT(0, unborn);

@@ -241,7 +241,7 @@ TEST_F_TIMEOUT(sweep_ring, refused, 120)
 	ASSERT_EQ(0, lock_little());
 	self->s->call = control_small;
 	/* Each instruction: few are between a charge and the refusal. */
-	sweep_all(_metadata, self->s, 1, wrong_refusal, self);
+	sweep_all(_metadata, self->s, test_slowness(), wrong_refusal, self);
 }
 
 NEEDS({ "*", EXACT | DISTURBS | ROOT },);

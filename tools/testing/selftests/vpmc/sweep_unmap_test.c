@@ -187,7 +187,7 @@ TEST_F_TIMEOUT(sweep_unmap, page_that_goes, 120)
 	self->s->call = count_kernel;
 	/* CONTROL may wait until the process has ended. */
 	self->s->ends = true;
-	sweep_all(_metadata, self->s, 1, wrong_page, self->s);
+	sweep_all(_metadata, self->s, test_slowness(), wrong_page, self->s);
 	TH_LOG("refused %lu times, granted %lu times, %lu of them while the page was there",
 	       refused, granted, shown);
 	EXPECT_LT(0, refused);
