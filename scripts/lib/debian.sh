@@ -140,6 +140,9 @@ minimal_debian() {
 	apt-get indextargets --format 'deb [signed-by='"$debian_keyring"'] $(REPO_URI) $(RELEASE) $(COMPONENT)' \
 		'Created-By: Packages' | grep -F " $_here" | sed "s/ $_here/ $2/" |
 		sort -u >"$1/etc/apt/sources.list"
-	cp -a /etc/apt/apt.conf.d/. "$1/etc/apt/apt.conf.d/" 2>/dev/null || :
+	# What packages have brought here comes with them there, and dpkg would ask about it.
+	for _conf in /etc/apt/apt.conf.d/*; do
+		[ ! -e "$_conf" ] || dpkg-query -S "$_conf" >/dev/null 2>&1 || cp -a "$_conf" "$1/etc/apt/apt.conf.d/"
+	done
 	cp -L /etc/resolv.conf /etc/hosts "$1/etc/" 2>/dev/null || :
 }
