@@ -23,6 +23,8 @@
 #define MANY		1000
 #define TURNS		2000
 #define EVTSEL_HIDE	(1ULL << 37)
+#define FIXED_MODES	3ULL		/* of fixed counter 0 */
+#define FIXED_HIDE	(1ULL << 33)
 #define STAGE_FD	100	/* the shared memory, for a watcher that execs */
 
 /* What is counted. */
@@ -504,6 +506,106 @@ TEST_F(hidden, counts)
 	/* Its own event is right. */
 	EXPECT_EQ(TURNS, h[0].perf);
 	EXPECT_EQ(TURNS, h[1].perf);
+}
+
+/* CPU 0's counters that are on, and those of them that their selects hide, as masks */
+static void read_selects(uint64_t *on, uint64_t *hidden)
+{
+	uint64_t value;
+	uint32_t i;
+
+	*on = 0;
+	*hidden = 0;
+	for (i = 0; i < 4; i++) {
+		if (msr_read(0, MSR_EVTSEL0 + i, &value) || !(value & EVTSEL_ENABLE))
+			continue;
+		*on |= 1ULL << i;
+		*hidden |= value & EVTSEL_HIDE ? 1ULL << i : 0;
+	}
+	if (msr_read(0, MSR_FIXED_CTR_CTRL, &value))
+		return;
+	for (i = 0; i < 3; i++) {
+		if (!(value & FIXED_MODES << 4 * i))
+			continue;
+		*on |= 1ULL << (32 + i);
+		*hidden |= value & FIXED_HIDE << 4 * i ? 1ULL << (32 + i) : 0;
+	}
+}
+
+/* Hide CPU 0's counters in @mask. Linux 7 has done so for events of CPUs. */
+static void hide_by_selects(uint64_t mask)
+{
+	uint64_t value;
+	uint32_t i;
+
+	if (!cpuid_hides(0))
+		return;
+	for (i = 0; i < 4; i++)
+		if (mask & 1ULL << i && !msr_read(0, MSR_EVTSEL0 + i, &value))
+			msr_write(0, MSR_EVTSEL0 + i, value | EVTSEL_HIDE);
+	/* A set that hides its own fixed counters writes the register when it runs. */
+	if (hides_by_select() || msr_read(0, MSR_FIXED_CTR_CTRL, &value))
+		return;
+	for (i = 0; i < 3; i++)
+		value |= mask & 1ULL << (32 + i) ? FIXED_HIDE << 4 * i : 0;
+	msr_write(0, MSR_FIXED_CTR_CTRL, value);
+}
+
+/* What selects hide of perf's events stays hidden while vpmc answers RDPMC. */
+TEST(hidden_by_perf)
+{
+	struct hidden *h = mmap(NULL, sizeof(*h), PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint64_t on, hidden, still_on, still_hidden;
+	int fd, cycles, branches, i;
+	struct set same;
+	bool hides;
+	pid_t pid;
+
+	ASSERT_NE(MAP_FAILED, h);
+	h->why = MAPPED_BEFORE;
+	h->syscalls = FEW;
+	ASSERT_EQ(0, pipe(h->to_root));
+	ASSERT_EQ(0, pipe(h->to_watcher));
+	ASSERT_EQ(0, write_file(PERF_PARANOID, "2"));
+	hides = cpuid_hides(0) && select_hides();
+	/* The watcher's set finds its selects written, and writes no control register. */
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, set_open(&same, kernel_mode));
+	ASSERT_EQ(0, vpmc_ioctl(same.fd, VPMC_IOC_START, 0));
+	ASSERT_EQ(0, pin(1));
+	cycles = perf_open_pinned_cycles(0);
+	ASSERT_LE(0, cycles);
+	branches = perf_open_pinned(0, PERF_TYPE_HARDWARE,
+				    PERF_COUNT_HW_BRANCH_INSTRUCTIONS);
+	ASSERT_LE(0, branches);
+	pid = fork();
+	if (!pid)
+		watcher(h, THREAD);
+	ASSERT_EQ(0, await(h->to_root));
+	fd = begin(THREAD, pid);
+	ASSERT_LE(0, fd);
+	/* The watcher sleeps, so that only events of the CPU are on. */
+	read_selects(&on, &hidden);
+	h->mask = on & ~vpmc_counters();
+	EXPECT_LE(2, __builtin_popcountll(h->mask));
+	hide_by_selects(h->mask);
+	read_selects(&on, &hidden);
+	EXPECT_EQ(hides, !!hidden);
+	EXPECT_EQ(0, wake(h->to_watcher));
+	EXPECT_EQ(0, await(h->to_root));
+	read_selects(&still_on, &still_hidden);
+	EXPECT_EQ(on, still_on);
+	EXPECT_EQ(hidden, still_hidden);
+	EXPECT_EQ(0, wake(h->to_watcher));
+	EXPECT_EQ(0, child_status(pid));
+	/* perf's counters are far from zero. */
+	for (i = 0; i < 64; i++)
+		if (h->mask & 1ULL << i)
+			EXPECT_EQ(!(hidden & 1ULL << i), !!h->during[i]);
+	EXPECT_EQ(TURNS, h->perf);
+	close(branches);
+	close(cycles);
 }
 
 /* Maps an event on CPU 1 when it is told to, and stays. */

@@ -68,20 +68,26 @@ static inline int perf_open_insns(void)
 			 PERF_USER, -1);
 }
 
+/* Opens an event of a CPU, in both modes, which perf keeps on one counter. */
+static inline int perf_open_pinned(int cpu, uint32_t type, uint64_t config)
+{
+	struct perf_event_attr attr = {
+		.type = type,
+		.size = sizeof(attr),
+		.config = config,
+		.pinned = 1,
+	};
+
+	return syscall(SYS_perf_event_open, &attr, -1, cpu, -1, 0);
+}
+
 /*
  * Opens cycles of a CPU, as the hard-lockup watchdog does. They are counted on fixed
  * counter 1, or on any programmable one.
  */
 static inline int perf_open_pinned_cycles(int cpu)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_HARDWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_HW_CPU_CYCLES,
-		.pinned = 1,
-	};
-
-	return syscall(SYS_perf_event_open, &attr, -1, cpu, -1, 0);
+	return perf_open_pinned(cpu, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
 }
 
 /*
