@@ -136,6 +136,8 @@ static inline pid_t child_fork(struct child *c)
 {
 	int down[2], up[2];
 
+	/* Without a child, what the caller does next with it fails. */
+	*c = (struct child){ .pid = -1, .to = -1, .from = -1 };
 	if (pipe(down) || pipe(up))
 		return -1;
 	c->pid = fork();
