@@ -429,17 +429,17 @@ static bool cpuid_hides(int cpu)
 }
 
 /* A hypervisor may drop the bit, or refuse it. Nothing counts on CPU 0. */
-static bool select_hides(void)
+static bool select_hides(bool *refused)
 {
 	uint64_t before, found = 0;
-	bool written;
 
+	*refused = true;
 	if (msr_read(0, MSR_EVTSEL0, &before))
 		return false;
-	written = !msr_write(0, MSR_EVTSEL0, before | EVTSEL_HIDE);
+	*refused = msr_write(0, MSR_EVTSEL0, before | EVTSEL_HIDE);
 	msr_read(0, MSR_EVTSEL0, &found);
 	msr_write(0, MSR_EVTSEL0, before);
-	return written && found & EVTSEL_HIDE;
+	return !*refused && found & EVTSEL_HIDE;
 }
 
 /* The bits of a CPU that hide counters, of all its control registers together */
@@ -457,7 +457,7 @@ static uint64_t hiding_bits(int cpu)
 /* All CPUs must have it, and it must work. Nothing is hidden while nothing counts. */
 TEST(feature)
 {
-	bool hides = true;
+	bool hides = true, refused;
 	int cpu;
 
 	for (cpu = 0; cpu < sysconf(_SC_NPROCESSORS_ONLN); cpu++) {
@@ -467,7 +467,7 @@ TEST(feature)
 			EXPECT_EQ(0, hiding_bits(cpu));
 	}
 	if (hides && exact_machine())
-		hides = select_hides();
+		hides = select_hides(&refused);
 	EXPECT_EQ(hides, hides_by_select());
 }
 
@@ -558,8 +558,8 @@ TEST(hidden_by_perf)
 				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	uint64_t on, hidden, still_on, still_hidden;
 	int fd, cycles, branches, i;
+	bool hides, refused = false;
 	struct set same;
-	bool hides;
 	pid_t pid;
 
 	ASSERT_NE(MAP_FAILED, h);
@@ -568,7 +568,7 @@ TEST(hidden_by_perf)
 	ASSERT_EQ(0, pipe(h->to_root));
 	ASSERT_EQ(0, pipe(h->to_watcher));
 	ASSERT_EQ(0, write_file(PERF_PARANOID, "2"));
-	hides = cpuid_hides(0) && select_hides();
+	hides = cpuid_hides(0) && select_hides(&refused);
 	/* The watcher's set finds its selects written, and writes no control register. */
 	ASSERT_EQ(0, pin(0));
 	ASSERT_EQ(0, set_open(&same, kernel_mode));
@@ -588,7 +588,9 @@ TEST(hidden_by_perf)
 	/* The watcher sleeps, so that only events of the CPU are on. */
 	read_selects(&on, &hidden);
 	h->mask = on & ~vpmc_counters();
-	EXPECT_LE(2, __builtin_popcountll(h->mask));
+	/* If the bit is refused, perf of Linux 7 cannot write the select of such an event. */
+	if (!refused)
+		EXPECT_LE(2, __builtin_popcountll(h->mask));
 	hide_by_selects(h->mask);
 	read_selects(&on, &hidden);
 	EXPECT_EQ(hides, !!hidden);
