@@ -260,7 +260,9 @@ NEEDS(
 	{ "global.counts_the_kernel", PMU | ROOT },
 	{ "global.relative_of_one_that_counts_the_kernel", PMU | ROOT },
 	{ "global.becomes_another_user", PMU | OR_EMPTY | ROOT },
-	{ "*", TRUE_COUNTS | OR_EMPTY | ROOT },
+	{ "heir.set_user_id.*", TRUE_COUNTS | OR_EMPTY | ROOT },
+	{ "heir.not_readable.*", TRUE_COUNTS | OR_EMPTY | ROOT },
+	{ "*", TRUE_COUNTS | OR_EMPTY },
 );
 
 TEST_HARNESS_MAIN

@@ -508,6 +508,11 @@ TEST_F(overflow_signal, exec_while_it_stands)
 	EXPECT_TRUE(fits_since(read[1].sum[1] - read[0].sum[1], want.branches, 2));
 }
 
-NEEDS({ "*", PMU | DISTURBS | ROOT },);
+NEEDS(
+	/* These count the kernel. */
+	{ "overflow_signal.no_kernel_address", PMU | ROOT },
+	{ "overflow_signal.unlinked_in_a_system_call", PMU | ROOT },
+	{ "*", PMU },
+);
 
 TEST_HARNESS_MAIN

@@ -26,7 +26,7 @@ TEST_F(shared, pinned_events_need_them)
 	ASSERT_LE(0, self->set.fd);
 	ASSERT_EQ(0, open_branches(self->perf, ALL_GP, 1));
 	EXPECT_EQ(-EBUSY, set_program(&self->set, branches));
-	EXPECT_EQ(VPMC_REASON_PMU_PERF, self->set.control.reason);
+	EXPECT_EQ(reason_of_perf(), self->set.control.reason);
 	EXPECT_EQ(1, self->set.control.bad_counter);
 	EXPECT_EQ(1, alive(self->perf, ALL_GP));
 	ASSERT_EQ(0, close(self->perf[ALL_GP - 1]));
@@ -172,7 +172,7 @@ TEST_F(shared, pinned_events_of_a_sleeper)
 	ASSERT_LE(0, self->set.fd);
 	ASSERT_EQ(ALL_GP, pinner_start(&p));
 	EXPECT_EQ(-EBUSY, set_program(&self->set, branches));
-	EXPECT_EQ(VPMC_REASON_PMU_PERF, self->set.control.reason);
+	EXPECT_EQ(reason_of_perf(), self->set.control.reason);
 	EXPECT_EQ(ALL_GP, pinner_do(&p, PINNER_COUNTS));
 	EXPECT_EQ(ALL_GP - 1, pinner_do(&p, PINNER_CLOSES));
 	EXPECT_EQ(-EBUSY, set_program(&self->set, two_branches));
@@ -345,7 +345,7 @@ TEST_F(shared, pinned_event_cannot_move)
 	ASSERT_EQ(0, set_measure(&self->set, code_loop, 1000, 0));
 	EXPECT_EQ(0, wrong_after(&self->set, CODE_LOOP(1000)));
 	EXPECT_EQ(-EBUSY, set_program(&self->set, all_but_one));
-	EXPECT_EQ(VPMC_REASON_PMU_PERF, self->set.control.reason);
+	EXPECT_EQ(reason_of_perf(), self->set.control.reason);
 	EXPECT_EQ(1, alive(self->perf, 1));
 }
 
@@ -370,7 +370,7 @@ TEST_F(shared, pinned_events_of_cpus_come)
 		EXPECT_EQ(1, alive(self->perf, 2));
 		EXPECT_EQ(-ENODATA, vpmc_ioctl(self->set.fd, VPMC_IOC_START, 0));
 		EXPECT_EQ(-EBUSY, set_program(&self->set, all_but_one));
-		EXPECT_EQ(VPMC_REASON_PMU_PERF, self->set.control.reason);
+		EXPECT_EQ(reason_of_perf(), self->set.control.reason);
 		EXPECT_EQ(0, set_program(&self->set, two_branches));
 		EXPECT_EQ(1, alive(self->perf, 2));
 		perf_close_all(self->perf);

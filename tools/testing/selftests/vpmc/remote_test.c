@@ -535,11 +535,13 @@ NEEDS(
 	{ "remote.poll_reports_exit", VPMC | TWO_CPUS },
 	{ "remote.poll_reports_unlink", VPMC | TWO_CPUS },
 	{ "global.attach_and_exit", VPMC | TWO_CPUS },
-	{ "global.kernel_thread", VPMC | ROOT },
+	{ "global.kernel_thread", VPMC },
+	{ "global.pid_namespace", PMU | OR_EMPTY | ROOT | TWO_CPUS },
+	{ "remote.passed_over_a_socket", PMU | OR_EMPTY | ROOT | TWO_CPUS },
 	/* What is left of the period when the interrupt comes late is not known. */
-	{ "remote.overflow", TRUE_COUNTS | ROOT | TWO_CPUS },
+	{ "remote.overflow", TRUE_COUNTS | TWO_CPUS },
 	{ "remote.kernel_mode", PMU | ROOT | TWO_CPUS },
-	{ "*", PMU | OR_EMPTY | ROOT | TWO_CPUS },
+	{ "*", PMU | OR_EMPTY | TWO_CPUS },
 );
 
 TEST_HARNESS_MAIN

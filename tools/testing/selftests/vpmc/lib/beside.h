@@ -33,6 +33,20 @@ static inline int chosen_counters(char *text, size_t size)
 	return n > 0 ? 0 : -1;
 }
 
+static inline bool has_watchdog(void)
+{
+	return line_of("/proc/sys/kernel/nmi_watchdog")[0] == '1';
+}
+
+/*
+ * The reason when events of perf keep counters from sets. The hard-lockup watchdog has
+ * such an event. While it is on, the kernel does not tell it from others.
+ */
+static inline unsigned int reason_of_perf(void)
+{
+	return has_watchdog() ? VPMC_REASON_PMU_WATCHDOG : VPMC_REASON_PMU_PERF;
+}
+
 /* Instructions, branches and cycles in user mode, as a group: 0 or -errno. */
 static inline int perf_open_three(int *fd)
 {
