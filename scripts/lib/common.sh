@@ -83,6 +83,12 @@ beat() {
 	[ ! -e "${VPMC_PROGRESS:-}" ] || touch "$VPMC_PROGRESS"
 }
 
+# make_results: makes the directory for results, which is in the clone
+make_results() {
+	_err=$(LC_ALL=C mkdir -p "$logdir" 2>&1) && [ -w "$logdir" ] ||
+		die "$logdir cannot be written${_err:+ (${_err##*: })}: results need a directory of yours; use a clone of your own"
+}
+
 # make_cache: makes the directory for downloads and builds
 make_cache() {
 	mkdir -p "$cache/lock" && [ -w "$cache/lock" ] ||
@@ -163,7 +169,7 @@ run_logged() {
 	_name=$1
 	_log=$logdir/$1.log
 	shift
-	mkdir -p "$logdir"
+	make_results
 	: >"$_log"
 	# not $(trap): some shells have no traps in there
 	trap >"$logdir/.traps.$$"
@@ -224,7 +230,7 @@ jobs() {
 
 # publish NAME DIR: makes build/NAME a link to DIR, in one step
 publish() {
-	mkdir -p "$VPMC_BUILD"
+	make_results
 	if [ "$(readlink "$VPMC_BUILD/$1" 2>/dev/null)" != "$2" ]; then
 		ln -sfn "$2" "$VPMC_BUILD/.$1.$$"
 		mv -Tf "$VPMC_BUILD/.$1.$$" "$VPMC_BUILD/$1"

@@ -1,9 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The directory of the cache. scripts/lib/common.sh has the same for the shell."""
+"""The directories of the cache and of results. scripts/lib/common.sh has the same for the shell."""
 
+import errno
 import os
 
 
 def directory():
     return os.environ.get("VPMC_CACHE") or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "vpmc")
+
+
+def make_results(path):
+    """Makes a directory for results, which is in the clone. ValueError says what helps."""
+    try:
+        os.makedirs(path, exist_ok=True)
+        if not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise ValueError(f"{path} cannot be written ({error.strerror}): "
+                         "results need a directory of yours; use a clone of your own") from error

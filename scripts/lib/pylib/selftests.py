@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 
-from . import progress, tap
+from . import cache, progress, tap
 
 # Sets may use all counters, unless a program decides otherwise. See
 # kernel.vpmc_counters.
@@ -40,7 +40,7 @@ def programs(top):
 def build(top):
     """Builds the programs. Returns (status, lines of the output). build/log has the output, too."""
     log = os.path.join(top, "build/log")
-    os.makedirs(log, exist_ok=True)
+    cache.make_results(log)
     return progress.run(os.path.join(log, "selftests-build.log"), os.path.join(top, "scripts/lib/prepare-tree"),
                         "--", "sh", "-c", MAKE, "sh", installed(top),
                         os.environ.get("VPMC_JOBS") or str(os.cpu_count()))
