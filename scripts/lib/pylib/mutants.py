@@ -126,12 +126,15 @@ def parse(path):
     return mutants
 
 
-def of_base(mutants, path):
+def of_base(mutants, path, own_guests):
     """Returns the mutants, with those of the list of a base instead of the ones that have their
-    names. A base lists mutants whose lines are others in its version of Linux."""
+    names. A base lists mutants whose lines are others in its version of Linux, and new ones for
+    its own guests."""
     own = {m.name: m for m in parse(path)}
     known = {m.name: m for m in mutants}
-    bad = [f"{path}: {name} replaces no mutant" for name in own if name not in known]
+    more = [m for m in own.values() if m.name not in known]
+    bad = [f"{path}: {m.name} replaces no mutant, and {m.guest} is no guest of this base alone"
+           for m in more if m.guest not in own_guests]
     bad += [f"{path}: {name} is the one that it replaces" for name, m in own.items()
             if name in known and (m.old, m.new, m.file, m.function) ==
             (known[name].old, known[name].new, known[name].file, known[name].function)]
@@ -140,7 +143,7 @@ def of_base(mutants, path):
             (known[name].fault, known[name].guest, known[name].program, known[name].test)]
     if bad:
         raise Bad("\n".join(bad))
-    return [own.get(m.name, m) for m in mutants]
+    return [own.get(m.name, m) for m in mutants] + more
 
 
 def _check_test(m, guests, program):

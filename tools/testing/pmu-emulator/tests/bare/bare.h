@@ -201,6 +201,7 @@ extern u32 want_no_rdpmc;
 extern u32 want_mask;		/* programmable counters that are there */
 extern bool want_user_disable;	/* counters can be kept from RDPMC at CPL > 0 */
 extern bool want_reload;	/* auto counter reload */
+extern u32 want_pebs;		/* programmable counters with architectural PEBS */
 extern bool want_branches;
 extern u32 want_machine;	/* PMU_MACHINE_*, or */
 #define NO_MACHINE	99	/* QEMU without the series */
@@ -256,6 +257,7 @@ void test_no_user_disable(bool refused);
 void test_lesser_user_disable(void);
 void test_reload(void);
 void test_silicon_reload(void);
+void test_pebs(void);
 void test_no_pmu(void);
 void test_counting(void);
 void test_interrupts(void);

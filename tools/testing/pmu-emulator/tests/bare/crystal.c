@@ -11,7 +11,6 @@
 #define LEAF_XSAVE	0xd		/* models without it do not have LEAF */
 #define HZ		1000000000u
 #define VENDOR_INTEL	0x756e6547	/* "Genu", EBX of leaf 0 */
-#define LVT_MASKED	(1 << 16)
 #define DIVIDE_BY_1	0xb
 #define LOOPS		100000
 #define READS		100		/* instructions between two reads, at most */

@@ -78,9 +78,11 @@ void test_lesser(void)
 /* A value that is written through one address is read through the other one */
 static bool second_addresses(u32 i)
 {
-	wrmsr(MSR_V6_GP0 + 4 * i, 0x123456789a + i);
+	u64 value = 0x123456789aull + i;
+
+	wrmsr(MSR_V6_GP0 + 4 * i, value);
 	wrmsr(MSR_EVTSEL0 + i, EVENT_BRANCHES);
-	return rdmsr(MSR_FULL_PMC0 + i) == 0x123456789a + i &&
+	return rdmsr(MSR_FULL_PMC0 + i) == value &&
 	       rdmsr(MSR_V6_GP0 + 4 * i + 1) == EVENT_BRANCHES;
 }
 

@@ -20,7 +20,8 @@
  * With user_disable=1 version 6 has bits that keep counters from RDPMC at CPL > 0, with
  * reload=1 auto counter reload. no_user_disable=1 tests that these bits are dropped when
  * they are written, no_user_disable=2 that this causes #GP. With lesser=2 it is CPUID of
- * the second CPU that does not show them.
+ * the second CPU that does not show them. pebs=N has the programmable counters with
+ * architectural PEBS.
  *
  * machine=N has the PMU_MACHINE_* bits that CPUID must show, if they are not
  * EXACT alone. With 99 the emulator must not be this project's, and nothing
@@ -36,7 +37,7 @@
 
 volatile u32 ticks, gp_count;
 bool want_pmu = true;
-u32 want_amd, want_family, want_netburst, want_no_rdpmc, want_mask, want_p6;
+u32 want_amd, want_family, want_netburst, want_no_rdpmc, want_mask, want_p6, want_pebs;
 bool want_v2;
 u32 want_v2_counters;
 u32 want_version = 2;
@@ -184,6 +185,7 @@ void bare_main(const u32 *multiboot)
 	want_pt = option(cmdline, "pt=", want_pt);
 	want_user_disable = option(cmdline, "user_disable=", want_user_disable);
 	want_reload = option(cmdline, "reload=", want_reload);
+	want_pebs = option(cmdline, "pebs=", 0);
 	want_no_rdpmc = option(cmdline, "no_rdpmc=", want_no_rdpmc);
 	want_branches = option(cmdline, "branches=", want_branches);
 	want_machine = option(cmdline, "machine=", want_machine);
@@ -233,6 +235,8 @@ void bare_main(const u32 *multiboot)
 		test_tsx_force_abort();
 	} else if (erratum) {
 		test_erratum_nehalem();
+	} else if (want_pebs) {
+		test_pebs();
 	} else if (masks) {
 		test_masks();
 		test_user_disable();
@@ -288,6 +292,7 @@ void bare_main(const u32 *multiboot)
 		if (want_version >= 6) {
 			test_user_disable();
 			test_reload();
+			test_pebs();
 		}
 	} else {
 		test_no_pmu();

@@ -29,6 +29,20 @@ struct perf_samples {
 	struct perf_event_mmap_page *page;
 };
 
+/* An event with a period. Its samples have the address alone. */
+static inline int samples_open_as(struct perf_samples *samples, struct perf_event_attr *attr,
+				  int leader)
+{
+	samples->page = MAP_FAILED;
+	samples->fd = syscall(SYS_perf_event_open, attr, 0, -1, leader, 0);
+	if (samples->fd < 0)
+		return -errno;
+	/* Room for 256 records. */
+	samples->page = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED,
+			     samples->fd, 0);
+	return samples->page == MAP_FAILED ? -errno : 0;
+}
+
 static inline int samples_open(struct perf_samples *samples, uint64_t period)
 {
 	struct perf_event_attr attr = {
@@ -41,11 +55,7 @@ static inline int samples_open(struct perf_samples *samples, uint64_t period)
 		.exclude_kernel = 1,
 	};
 
-	samples->fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
-	/* Room for 256 records. */
-	samples->page = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED,
-			     samples->fd, 0);
-	return samples->page == MAP_FAILED ? -errno : 0;
+	return samples_open_as(samples, &attr, -1);
 }
 
 static inline uint64_t samples_taken(const struct perf_samples *samples)
