@@ -145,7 +145,7 @@ equal "revoked in the middle: the counts up to then" 1 \
 	"$(awk -F , '$3 == "instructions:u" { print ($4 > 2000007 && $4 < 2 * 2000007) }' csv)"
 if [ -e /proc/sys/kernel/nmi_watchdog ] && sysctl -qw kernel.nmi_watchdog=1 && [ "$(cat /proc/sys/kernel/nmi_watchdog)" = 1 ]; then
 	bad "the watchdog has the PMU" 125 "${V}counting: the hard-lockup watchdog has the PMU or a counter of it; sysctl kernel.nmi_watchdog=0; if perf has events, the next refusal says so" vpmc stat -e instructions true
-	equal "info says so" "Counting is not possible. counting: the hard-lockup watchdog has the PMU; sysctl kernel.nmi_watchdog=0" \
+	equal "info says so" "Counting is not possible. counting: the hard-lockup watchdog has the PMU or a counter of it; sysctl kernel.nmi_watchdog=0; if perf has events, the next refusal says so" \
 		"$(vpmc info | tail -n 1)"
 	sysctl -qw kernel.nmi_watchdog=0
 else
