@@ -33,11 +33,6 @@ static inline int chosen_counters(char *text, size_t size)
 	return n > 0 ? 0 : -1;
 }
 
-static inline bool has_watchdog(void)
-{
-	return line_of("/proc/sys/kernel/nmi_watchdog")[0] == '1';
-}
-
 /*
  * The reason when events of perf keep counters from sets. The hard-lockup watchdog has
  * such an event. While it is on, the kernel does not tell it from others.

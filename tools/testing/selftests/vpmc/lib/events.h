@@ -51,6 +51,11 @@ static inline const char *line_of(const char *path)
 	return text;
 }
 
+static inline bool has_watchdog(void)
+{
+	return line_of("/proc/sys/kernel/nmi_watchdog")[0] == '1';
+}
+
 /* Does perf keep some of the counters that tests name? */
 static inline bool perf_keeps_counters(void)
 {
@@ -61,7 +66,7 @@ static inline bool perf_keeps_counters(void)
 
 static inline const char *all_counters(void)
 {
-	if (line_of("/proc/sys/kernel/nmi_watchdog")[0] == '1')
+	if (has_watchdog())
 		return "all counters: sysctl kernel.nmi_watchdog=0 kernel.vpmc_counters=all";
 	return "all counters: sysctl kernel.vpmc_counters=all";
 }
