@@ -126,15 +126,15 @@ def parse(path):
     return mutants
 
 
-def of_base(mutants, path, own_guests):
+def of_base(mutants, path, guests):
     """Returns the mutants, with those of the list of a base instead of the ones that have their
     names. A base lists mutants whose lines are others in its version of Linux, and new ones for
-    its own guests."""
+    these guests: its own, and those for KUnit, which skips what only other versions have."""
     own = {m.name: m for m in parse(path)}
     known = {m.name: m for m in mutants}
     more = [m for m in own.values() if m.name not in known]
-    bad = [f"{path}: {m.name} replaces no mutant, and {m.guest} is no guest of this base alone"
-           for m in more if m.guest not in own_guests]
+    bad = [f"{path}: {m.name} replaces no mutant, and {m.guest} is no guest of this base, or for debugging"
+           for m in more if m.guest not in guests]
     bad += [f"{path}: {name} is the one that it replaces" for name, m in own.items()
             if name in known and (m.old, m.new, m.file, m.function) ==
             (known[name].old, known[name].new, known[name].file, known[name].function)]
