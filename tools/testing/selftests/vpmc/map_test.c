@@ -6,6 +6,7 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include <stddef.h>
+#include <sys/uio.h>
 #include "vpmc_test.h"
 #include "rdpmc.h"
 
@@ -265,6 +266,54 @@ TEST_F(map, not_after_unlink)
 	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_UNLINK, 0));
 	EXPECT_EQ(ESRCH, map_error(self->set.fd, PAGE, PROT_READ, MAP_SHARED,
 				   0));
+}
+
+/* Takes pages that are free: each new set of a child has one, and the pipe does. */
+static int use_free_pages(int write_end)
+{
+	static char filler[8 * PAGE];
+	struct set set;
+	pid_t pid;
+	int i;
+
+	memset(filler, 0x5a, sizeof(filler));
+	if (write(write_end, filler, sizeof(filler)) != sizeof(filler))
+		return -errno;
+	for (i = 0; i < 8; i++) {
+		pid = fork();
+		if (!pid)
+			_exit(set_open(&set, insns) ||
+			      set_measure(&set, code_loop, 1000, 0));
+		if (child_status(pid))
+			return -ECHILD;
+	}
+	return 0;
+}
+
+/* A pipe may have the page longer than the set has it. Nobody else gets it meanwhile. */
+TEST_F(map, in_a_pipe)
+{
+	struct vpmc_page *page = vpmc_map(self->set.fd), last, left;
+	struct iovec part = { page, PAGE };
+	int page_pipe[2], other_pipe[2];
+
+	ASSERT_NE(MAP_FAILED, page);
+	ASSERT_EQ(0, pipe(page_pipe));
+	ASSERT_EQ(0, pipe(other_pipe));
+	ASSERT_EQ(PAGE, vmsplice(page_pipe[1], &part, 1, 0));
+	ASSERT_EQ(0, vpmc_ioctl(self->set.fd, VPMC_IOC_UNLINK, 0));
+	last = *page;
+	EXPECT_EQ(my_tid(), last.tid);
+	ASSERT_EQ(0, munmap(page, PAGE));
+	set_close(&self->set);
+	self->set.fd = -1;
+	ASSERT_EQ(0, use_free_pages(other_pipe[1]));
+	ASSERT_EQ(sizeof(left), read(page_pipe[0], &left, sizeof(left)));
+	EXPECT_EQ(0, memcmp(&last, &left, sizeof(left)));
+	close(page_pipe[0]);
+	close(page_pipe[1]);
+	close(other_pipe[0]);
+	close(other_pipe[1]);
 }
 
 TEST(without_counters)
