@@ -336,6 +336,33 @@ static void print_result(FILE *file, const struct result *result)
 		print_text(file, result, output_is_terminal() && !getenv("NO_COLOR"));
 }
 
+/* What was measured, until it is printed */
+static struct {
+	FILE *file;
+	struct result *result;
+} unprinted;
+
+/* A later run of -r cannot begin. The earlier ones are not lost. */
+static void print_unprinted(void)
+{
+	if (!unprinted.result->nr)
+		return;
+	measure_end(unprinted.result);
+	print_result(unprinted.file, unprinted.result);
+	output_close(unprinted.file);
+}
+
+/* Makes all runs. If one fails after others, these are printed. */
+static void measure_and_keep(struct result *result, FILE *file)
+{
+	unprinted.file = file;
+	unprinted.result = result;
+	if (file)
+		fail_after(print_unprinted);
+	measure(&result, 1);
+	fail_after(NULL);
+}
+
 int stat_main(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -347,7 +374,7 @@ int stat_main(int argc, char **argv)
 		       "The exit status is COMMAND's; 128+N if signal N ended it; 127 if it is not found, 126 if it cannot be executed; 125 if something else failed. With --compare or --vs it is 0, or 1 beyond a limit, and 2 if a command does not succeed.",
 	};
 	struct stat_options options = { .repeat = 1, .inherit = true, .software = true };
-	struct result result = { .options = &options }, *const one = &result;
+	struct result result = { .options = &options };
 	struct plan plan;
 	FILE *file = NULL;
 
@@ -382,7 +409,7 @@ int stat_main(int argc, char **argv)
 	signals_begin();
 	if (options.marked)
 		regions_begin(&plan.groups[0]);
-	measure(&one, 1);
+	measure_and_keep(&result, file);
 	if (options.marked)
 		regions_read(&result.regions);
 	if (options.openmetrics)

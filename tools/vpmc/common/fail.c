@@ -15,6 +15,12 @@
 #include "common/fail.h"
 
 static const char *name = "vpmc";
+static void (*last_act)(void);
+
+void fail_after(void (*act)(void))
+{
+	last_act = act;
+}
 
 void fail_as(const char *as)
 {
@@ -42,11 +48,15 @@ static void say(const char *format, va_list args)
 
 void fail(int status, const char *format, ...)
 {
+	void (*act)(void) = last_act;
 	va_list args;
 
 	va_start(args, format);
 	say(format, args);
 	va_end(args);
+	last_act = NULL;
+	if (act)
+		act();
 	exit(status);
 }
 

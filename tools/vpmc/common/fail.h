@@ -22,6 +22,12 @@
 __attribute__((__noreturn__, __format__(__printf__, 2, 3)))
 void fail(int status, const char *format, ...);
 
+/*
+ * When the command fails, it calls @act behind the message, so that what was measured before
+ * is not lost. @act may be NULL. It is not called again if it fails itself.
+ */
+void fail_after(void (*act)(void));
+
 /* Replaces "vpmc" by @as in all later messages. */
 void fail_as(const char *as);
 

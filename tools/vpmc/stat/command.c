@@ -57,13 +57,11 @@ static void end_interval(struct counted *counted, struct moments *moments,
 	struct interval interval = moments_interval(moments);
 	struct run run = {};
 
-	if (options->openmetrics) {
-		add(&run, counted, "");
+	tap_step(&counted->tap, &run);
+	if (options->openmetrics)
 		openmetrics_write(&run);
-	} else {
-		tap_step(&counted->tap, &run);
+	else
 		series_write(&interval, &run);
-	}
 }
 
 static void do_what_is_due(struct counted *counted, struct moments *moments,
@@ -108,7 +106,7 @@ static void wait_for(struct counted *counted, const struct stat_options *options
 		do_what_is_due(counted, moments, options, run);
 		if (fds[0].revents)
 			signal_take(counted->child.pid);
-		run->revoked |= !!(fds[1].revents & POLLERR);
+		counted->tap.revoked |= !!(fds[1].revents & POLLERR);
 		if (fds[1].revents & ~POLLIN)
 			fds[1].fd = -1;
 	}
@@ -171,7 +169,7 @@ static void add_result(struct counted *counted, const struct stat_options *optio
 		run->early = true;
 		tap_begin(&counted->tap);
 	}
-	if (options->series_ms && !run->early)
+	if ((options->series_ms || options->openmetrics) && !run->early)
 		end_interval(counted, moments, options);
 	/* These are from its beginning on. */
 	run->has_usage &= !options->delay_ms;

@@ -22,14 +22,20 @@ static void one_run(const struct result *result, unsigned int group, struct run 
 		command_run(options, &result->plan->groups[group], run);
 }
 
+/* This run is in no number, but if it has failed, COMMAND has. */
+static void leave_out(struct result *result, struct run *run)
+{
+	if (!result->other_status && run_failed(run))
+		result->other_status = run->status;
+	free(run->thread);
+}
+
 static void warm_up(struct result *result, unsigned int group)
 {
 	struct run run;
 
 	one_run(result, group, &run);
-	if (!result->warmup_status && run_failed(&run))
-		result->warmup_status = run.status;
-	free(run.thread);
+	leave_out(result, &run);
 }
 
 static void keep_run(struct result *result, unsigned int group)
@@ -37,6 +43,40 @@ static void keep_run(struct result *result, unsigned int group)
 	result->run = get_memory(result->run, result->nr + 1, sizeof(*result->run));
 	one_run(result, group, &result->run[result->nr]);
 	result->nr++;
+}
+
+static bool some_counted(const struct result *result, unsigned int group)
+{
+	unsigned int i;
+
+	for (i = 0; i < result->nr; i++)
+		if (result->run[i].group == group && !result->run[i].early)
+			return true;
+	return false;
+}
+
+/*
+ * A run that ended before -D was over has counted nothing, so it is no part of means. If all
+ * of a group did, they stay, and the result says so.
+ */
+void measure_end(struct result *result)
+{
+	unsigned int i, g, to;
+
+	for (g = 0; g < result->plan->nr; g++) {
+		if (!some_counted(result, g))
+			continue;
+		for (i = to = 0; i < result->nr; i++) {
+			struct run *run = &result->run[i];
+
+			if (run->group == g && run->early)
+				leave_out(result, run);
+			else
+				result->run[to++] = *run;
+		}
+		result->early += result->nr - to;
+		result->nr = to;
+	}
 }
 
 void measure(struct result *const *result, unsigned int nr)
@@ -61,4 +101,6 @@ void measure(struct result *const *result, unsigned int nr)
 			}
 	for (r = 0; r < nr; r++)
 		result[r]->input_was_read = was_read && made > 1;
+	for (r = 0; r < nr; r++)
+		measure_end(result[r]);
 }

@@ -28,6 +28,12 @@ static struct series *before;
 static unsigned int nr_before;
 static const struct result *counted;
 
+/*
+ * The sum of all intervals of this run. Unlike a set's counts it does not decrease when the
+ * set is cleared or replaced.
+ */
+static struct run so_far;
+
 /* facts that are in the file, in its order */
 static const struct {
 	enum fact fact;
@@ -60,9 +66,17 @@ static const char *way_word(unsigned int way)
 	return way < DEPARTURES ? departure_word(way) : "replacement";
 }
 
-static uint64_t way_number(const struct remarks *remarks, unsigned int way)
+static uint64_t most(uint64_t a, uint64_t b)
 {
-	return way < DEPARTURES ? remarks->left.number[way] : remarks->replaced;
+	return a > b ? a : b;
+}
+
+static uint64_t way_number(const struct run *run, unsigned int way)
+{
+	if (way == DEPARTURES)
+		return run->replaced;
+	/* What is lost is the threads of the family: the set itself is no part of it. */
+	return most(run->left.number[way], way == DEPARTURE_REVOCATION && run->revoked);
 }
 
 static char *escape(const char *text)
@@ -173,32 +187,46 @@ static bool take_line(char *line)
 	return false;
 }
 
-static void read_file(const struct stat_options *options)
+/* Opens the file if there is one. A pipe has nothing to go on from: reading it would wait. */
+static FILE *open_file(const struct stat_options *options)
 {
-	FILE *file = fopen(options->output, "re");
-	char *line = NULL;
-	size_t size = 0;
 	struct stat status;
-	bool ended = false;
-	ssize_t n;
+	FILE *file = NULL;
 
+	if (!stat(options->output, &status) && !S_ISREG(status.st_mode))
+		fail(STATUS_OURS, "%s: is no regular file, and --format openmetrics goes on from what its file has; name another one by -o",
+		     options->output);
+	file = fopen(options->output, "re");
 	if (!file && errno != ENOENT)
 		fail(STATUS_OURS, "%s: cannot be read: %s; name another file by -o",
 		     options->output, strerror(errno));
-	if (!file)
-		return;
-	if (!fstat(fileno(file), &status) && status.st_size > MOST_FILE)
+	if (file && !fstat(fileno(file), &status) && status.st_size > MOST_FILE)
 		fail(STATUS_OURS, "%s: is not what vpmc wrote: it is too large; remove it, or name another file by -o",
 		     options->output);
+	return file;
+}
+
+static void read_file(const struct stat_options *options)
+{
+	FILE *file = open_file(options);
+	char *line = NULL;
+	size_t size = 0;
+	bool begun = false, ended = false;
+	ssize_t n;
+
+	if (!file)
+		return;
 	while ((n = getline(&line, &size, file)) > 0) {
 		if (line[n - 1] == '\n')
 			line[n - 1] = 0;
+		begun = true;
 		if (ended || !take_line(line))
 			fail(STATUS_OURS, "%s: is not what vpmc wrote: %.60s; remove it, or name another file by -o",
 			     options->output, line);
 		ended = !strcmp(line, "# EOF");
 	}
-	if (!ended)
+	/* An empty one is as good as none. */
+	if (begun && !ended)
 		fail(STATUS_OURS, "%s: is not what vpmc wrote: it has no end; remove it, or name another file by -o",
 		     options->output);
 	free(line);
@@ -258,14 +286,13 @@ static void print_events(FILE *file, const struct result *result)
 
 static void print_ways(FILE *file, const struct result *result)
 {
-	struct remarks remarks = result_remarks(result);
 	unsigned int way;
 
 	print_head(file, "vpmc_left_threads", "counter", NULL,
 		   "Threads that were counted, and then not: what they did later is missing.");
 	for (way = 0; way < NR_WAYS; way++)
 		fprintf(file, WAY_HEAD "%s" WAY_TAIL "%" PRIu64 "\n", way_word(way),
-			way_before[way] + way_number(&remarks, way));
+			way_before[way] + (result->nr ? way_number(result->run, way) : 0));
 }
 
 /* A fact that is not known here stays as it was in the file, if it was there. */
@@ -288,7 +315,7 @@ static void print_fact(FILE *file, const struct result *result, size_t i)
 		fprintf(file, "%" PRIu64 "\n", value);
 }
 
-void print_openmetrics(FILE *file, const struct result *result)
+static void print_file(FILE *file, const struct result *result)
 {
 	size_t i;
 
@@ -307,8 +334,22 @@ void openmetrics_begin(const struct result *result)
 	read_file(result->options);
 	counted = result;
 	file = output_open(result->options->output, OUTFILE_REPLACE);
-	print_openmetrics(file, result);
+	print_file(file, result);
 	output_close(file);
+}
+
+void print_openmetrics(FILE *file, const struct result *result)
+{
+	struct run run = so_far;
+	struct result one = *result;
+
+	/* -r is another run's, so there is one, unless a signal came before. */
+	if (result->nr) {
+		run.has_usage = result->run[0].has_usage;
+		run.usage = result->run[0].usage;
+		one.run = &run;
+	}
+	print_file(file, &one);
 }
 
 /* Writes the file, or returns why that is not possible. */
@@ -324,7 +365,7 @@ static int write_now(const struct result *result)
 		return err;
 	file = open_memstream(&text, &length);
 	if (file)
-		print_openmetrics(file, result);
+		print_file(file, result);
 	if (file && !fclose(file))
 		err = vpmc_outfile_write(&out, text, length);
 	else
@@ -334,14 +375,32 @@ static int write_now(const struct result *result)
 	return err;
 }
 
+static void add_interval(const struct run *interval)
+{
+	unsigned int i;
+
+	for (i = 0; i < VPMC_MAX_COUNTERS; i++)
+		so_far.counts.sum[i] += interval->counts.sum[i];
+	so_far.counts.ns += interval->counts.ns;
+	so_far.counts.switches += interval->counts.switches;
+	so_far.counts.migrations += interval->counts.migrations;
+	/* These are of the whole. A family that a program has replaced has none any more. */
+	for (i = 0; i < DEPARTURES; i++)
+		so_far.left.number[i] = most(so_far.left.number[i], interval->left.number[i]);
+	so_far.replaced = most(so_far.replaced, interval->replaced);
+	so_far.revoked |= interval->revoked;
+}
+
 /* COMMAND is not disturbed by an error here. The next interval brings another try. */
-void openmetrics_write(const struct run *run)
+void openmetrics_write(const struct run *interval)
 {
 	static bool told;
-	struct run copy = *run;
 	struct result result = { .options = counted->options, .plan = counted->plan,
-				 .run = &copy, .nr = 1 };
-	int err = write_now(&result);
+				 .run = &so_far, .nr = 1 };
+	int err;
+
+	add_interval(interval);
+	err = write_now(&result);
 
 	if (err && !told)
 		note("%s: cannot be written: %s; it is tried again at each interval",

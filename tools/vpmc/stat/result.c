@@ -169,7 +169,8 @@ struct remarks result_remarks(const struct result *result)
 	};
 	unsigned int i, way;
 
-	if (result->nr < remarks.wanted)
+	remarks.made = result->nr + result->early;
+	if (remarks.made < remarks.wanted)
 		remarks.signal = interrupted();
 
 	for (i = 0; i < result->nr; i++) {
@@ -189,8 +190,8 @@ struct remarks result_remarks(const struct result *result)
 			remarks.status = run->status;
 		remarks.failed |= run_failed(run);
 	}
-	if (!remarks.failed && result->warmup_status) {
-		remarks.status = result->warmup_status;
+	if (!remarks.failed && result->other_status) {
+		remarks.status = result->other_status;
 		remarks.failed = true;
 	}
 	return remarks;

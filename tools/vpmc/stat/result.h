@@ -22,8 +22,9 @@ struct result {
 	const struct plan *plan;
 	struct run *run;
 	unsigned int nr;	/* number of finished runs */
+	unsigned int early;	/* number of further runs, which ended before -D was over */
 	bool input_was_read;	/* by the first of several runs, also of --warmup */
-	int warmup_status;	/* of the first run of --warmup whose status is not 0 */
+	int other_status;	/* of the first run that failed and is in no number */
 	struct stat_regions regions;	/* of -m */
 };
 
@@ -107,7 +108,8 @@ struct remarks {
 	struct departures left;
 	uint64_t replaced;
 	unsigned int wanted;	/* number of runs that were to be made */
-	int signal;		/* what ended them before, or 0 */
+	unsigned int made;	/* number of runs that were made */
+	int signal;		/* what ended them before, or 0 if the next one could not begin */
 	unsigned int timed_out;	/* number of runs that --timeout has ended */
 	bool early;		/* a run ended before -D was over */
 	bool not_started;	/* --stopped, and nobody has started the counters */

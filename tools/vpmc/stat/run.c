@@ -88,7 +88,7 @@ static void add_sums(struct run *run, const struct tap *tap, const struct vpmc_r
 		run->threads -= tap->base_finished;
 	run->living += sums->living;
 	departures_add(&run->left, sums);
-	run->revoked |= sums->state == VPMC_STATE_REVOKED;
+	run->revoked |= tap->revoked || sums->state == VPMC_STATE_REVOKED;
 }
 
 void run_add(struct run *run, const struct tap *tap, pid_t tid, const char *name,
@@ -165,6 +165,6 @@ void tap_step(struct tap *tap, struct run *step)
 	add_since(&step->counts, &counts, &tap->seen);
 	tap->seen = counts;
 	departures_add(&step->left, &sums);
-	step->revoked |= sums.state == VPMC_STATE_REVOKED;
+	step->revoked |= tap->revoked || sums.state == VPMC_STATE_REVOKED;
 	step->detached |= sums.state == VPMC_STATE_UNLINKED;
 }

@@ -32,6 +32,7 @@ struct tap {
 	struct counts base;	/* at the end of -D: not in the result */
 	uint64_t base_finished;	/* threads that had ended by then */
 	struct counts seen;	/* at the end of the latest interval */
+	bool revoked;		/* poll() has said so: reads do not when the thread has ended */
 };
 
 #define THREAD_STAYED	(-1)
@@ -104,7 +105,7 @@ unsigned int control_flags(const struct stat_options *options);
 void command_run(const struct stat_options *options, struct group *group,
 		 struct run *run);
 
-/* Counts the process of -p or the thread of -t. */
+/* Counts the processes of -p or the threads of -t. */
 void target_run(const struct stat_options *options, struct group *group,
 		struct run *run);
 

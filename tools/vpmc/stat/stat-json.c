@@ -309,12 +309,14 @@ struct json_object *result_object(const struct result *result)
 		add(object, "software", software_array(result));
 	add_facts(object, result);
 	remarks_numbers(&remarks, add_number, object);
-	if (remarks.signal) {
+	if (remarks.made < remarks.wanted)
 		add(object, "runs_wanted", number(remarks.wanted));
+	if (remarks.signal)
 		add(object, "interrupted_by", number(remarks.signal));
-	}
 	if (result->options->timeout_ms)
 		add(object, "timed_out", number(remarks.timed_out));
+	if (result->early)
+		add(object, "early_runs", number(result->early));
 	if (remarks.early)
 		add(object, "early", json_object_new_boolean(true));
 	if (remarks.not_started)

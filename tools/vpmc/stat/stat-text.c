@@ -256,8 +256,11 @@ static void print_remarks(FILE *file, const struct result *result)
 		fprintf(file, "Note: %s.\n", result->plan->note);
 	if (remarks.signal)
 		fprintf(file, "Of %u runs, %u were made: signal %d (%s) came.\n",
-			remarks.wanted, result->nr, remarks.signal,
+			remarks.wanted, remarks.made, remarks.signal,
 			strsignal(remarks.signal));
+	else if (remarks.made < remarks.wanted)
+		fprintf(file, "Of %u runs, %u were made: the next one could not begin.\n",
+			remarks.wanted, remarks.made);
 	if (remarks.input_was_read)
 		fprintf(file, "The first run has read standard input: the other runs had what was left of it.\n");
 	if (remarks.timed_out && result->nr > 1)
@@ -270,6 +273,9 @@ static void print_remarks(FILE *file, const struct result *result)
 			remarks.has_status ? ", and the command got SIGTERM" : "");
 	if (remarks.not_started)
 		fprintf(file, "Nothing was counted: nobody has started the counters (--stopped).\n");
+	if (result->early)
+		fprintf(file, "%u more runs are left out: they ended before the delay of -D was over.\n",
+			result->early);
 	if (remarks.early)
 		fprintf(file, "Nothing was counted: it ended before the delay of -D was over.\n");
 	if (remarks.has_status)

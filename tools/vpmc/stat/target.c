@@ -33,6 +33,8 @@ struct target {
 	struct group *group;
 	struct member *member;
 	unsigned int nr;
+	int *process;			/* with -p: descriptors that tell when each process ends */
+	unsigned int nr_processes;
 	struct vpmc_control ours;	/* set that we programmed */
 	unsigned int programmed;	/* number of threads that lived with it */
 	unsigned int inherited;		/* number of threads that had it already */
@@ -52,7 +54,11 @@ static void let_go(void)
 			vpmc_unlink(target->member[i].tap.v);
 			vpmc_close(target->member[i].tap.v);
 		}
+	for (i = 0; i < target->nr_processes; i++)
+		if (target->process[i] >= 0)
+			close(target->process[i]);
 	free(target->member);
+	free(target->process);
 	*target = (struct target){};
 }
 
@@ -224,11 +230,54 @@ static void program_process(struct target *target, pid_t pid)
 		program(target, pid, 0);
 }
 
+/* Returns the process of a thread, or 0 if it has ended. */
+static pid_t process_of(pid_t tid)
+{
+	char name[32], line[128];
+	pid_t pid = 0;
+	FILE *file;
+
+	snprintf(name, sizeof(name), "/proc/%d/status", tid);
+	file = fopen(name, "re");
+	while (file && !pid && fgets(line, sizeof(line), file))
+		sscanf(line, "Tgid: %d", &pid);
+	if (file)
+		fclose(file);
+	return pid;
+}
+
+/*
+ * Before anything is programmed, because a process may end meanwhile. If there is none,
+ * opening its first thread reports the error.
+ */
+static void open_processes(struct target *target)
+{
+	const struct stat_options *options = target->options;
+	unsigned int i;
+
+	if (options->threads)
+		return;
+	target->process = get_memory(NULL, options->nr_targets, sizeof(*target->process));
+	for (i = 0; i < options->nr_targets; i++) {
+		pid_t pid = options->target[i], process = process_of(pid);
+		int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+		target->process[target->nr_processes++] = fd;
+		if (process && process != pid)
+			fail(STATUS_OURS, "-p %d: is a thread of process %d; name that, or count the thread alone by -t",
+			     pid, process);
+		if (process && fd < 0 && errno != ESRCH)
+			fail(STATUS_OURS, "process %d: its end cannot be waited for: %s; raise the limit of open files",
+			     pid, strerror(errno));
+	}
+}
+
 static void program_all(struct target *target)
 {
 	const struct stat_options *options = target->options;
 	unsigned int i;
 
+	open_processes(target);
 	check_all(target);
 	for (i = 0; i < options->nr_targets; i++)
 		if (options->threads)
@@ -267,15 +316,13 @@ static void end_interval(struct target *target, struct moments *moments)
 	struct run run = {};
 	unsigned int i;
 
-	if (target->options->openmetrics) {
-		add_all(target, &run, false);
-		openmetrics_write(&run);
-		return;
-	}
 	for (i = 0; i < target->nr; i++)
 		if (target->member[i].tap.v)
 			tap_step(&target->member[i].tap, &run);
-	series_write(&interval, &run);
+	if (target->options->openmetrics)
+		openmetrics_write(&run);
+	else
+		series_write(&interval, &run);
 }
 
 /* Returns true if the measurement ends. */
@@ -304,58 +351,57 @@ static bool do_what_is_due(struct target *target, struct moments *moments,
 	return false;
 }
 
-/* What is waited for: signals, and without COMMAND the end of each target */
+/* What is waited for: signals, the end of each process of -p, and what becomes of the sets */
 struct waited {
 	struct pollfd *fds;	/* the first one is of signals */
+	struct pollfd *process, *member;	/* of each in struct target */
 	unsigned int nr;
 	unsigned int living;	/* number of targets that live */
 };
 
 static void waited_open(struct waited *waited, const struct target *target)
 {
-	const struct stat_options *options = target->options;
 	unsigned int i;
-	int fd;
 
-	waited->fds = get_memory(NULL, 1 + options->nr_targets, sizeof(*waited->fds));
+	waited->nr = 1 + target->nr_processes + target->nr;
+	waited->fds = get_memory(NULL, waited->nr, sizeof(*waited->fds));
+	waited->process = waited->fds + 1;
+	waited->member = waited->process + target->nr_processes;
+	waited->living = 0;
 	waited->fds[0] = (struct pollfd){ .fd = signal_fd(), .events = POLLIN };
-	waited->nr = 1;
-	for (i = 0; !options->command && i < options->nr_targets; i++) {
-		fd = options->threads ? vpmc_fd(target->member[i].tap.v) :
-		     (int)syscall(SYS_pidfd_open, options->target[i], 0);
-		/* It may have ended. */
-		if (fd >= 0)
-			waited->fds[waited->nr++] = (struct pollfd){ .fd = fd, .events = POLLIN };
+	for (i = 0; i < target->nr_processes; i++) {
+		waited->process[i] = (struct pollfd){ .fd = target->process[i], .events = POLLIN };
+		waited->living += target->process[i] >= 0;
 	}
-	waited->living = waited->nr - 1;
+	for (i = 0; i < target->nr; i++) {
+		const struct vpmc *v = target->member[i].tap.v;
+
+		/* poll() tells the end of a thread, and a revocation, in any case. */
+		waited->member[i] = (struct pollfd){ .fd = v ? vpmc_fd(v) : -1 };
+		waited->living += target->options->threads;
+	}
 }
 
-/* Returns true if the last target has ended. */
-static bool waited_look(struct waited *waited, bool threads)
+/*
+ * Notes which sets were revoked: that is visible only while the thread lives. Returns true
+ * if the last target has ended.
+ */
+static bool waited_look(struct waited *waited, struct target *target)
 {
 	unsigned int i;
 
-	for (i = 1; i < waited->nr; i++) {
-		struct pollfd *fd = &waited->fds[i];
-
-		if (fd->fd < 0 || !fd->revents)
-			continue;
-		if (!threads)
-			close(fd->fd);
-		fd->fd = -1;
-		waited->living--;
-	}
+	for (i = 0; i < target->nr_processes; i++)
+		if (waited->process[i].fd >= 0 && waited->process[i].revents) {
+			waited->process[i].fd = -1;
+			waited->living--;
+		}
+	for (i = 0; i < target->nr; i++)
+		if (waited->member[i].fd >= 0 && waited->member[i].revents) {
+			target->member[i].tap.revoked |= !!(waited->member[i].revents & POLLERR);
+			waited->member[i].fd = -1;
+			waited->living -= target->options->threads;
+		}
 	return !waited->living;
-}
-
-static void waited_close(struct waited *waited, bool threads)
-{
-	unsigned int i;
-
-	for (i = 1; !threads && i < waited->nr; i++)
-		if (waited->fds[i].fd >= 0)
-			close(waited->fds[i].fd);
-	free(waited->fds);
 }
 
 /*
@@ -365,11 +411,11 @@ static void waited_close(struct waited *waited, bool threads)
 static void wait_for(struct target *target, struct child *child,
 		     struct moments *moments, struct run *run)
 {
-	bool threads = target->options->threads;
 	struct waited waited;
+	bool over;
 
 	waited_open(&waited, target);
-	for (;;) {
+	while (child->pid || waited.living) {
 		if (child->pid &&
 		    waitpid(child->pid, &run->status, WNOHANG) != 0) {
 			signals_ended(run->status);
@@ -377,14 +423,15 @@ static void wait_for(struct target *target, struct child *child,
 			break;
 		}
 		poll(waited.fds, waited.nr, moments_wait(moments));
+		over = waited_look(&waited, target);
 		if (do_what_is_due(target, moments, child, run))
 			break;
 		if (waited.fds[0].revents && signal_take(child->pid) && !child->pid)
 			break;
-		if (!child->pid && waited_look(&waited, threads))
+		if (!child->pid && over)
 			break;
 	}
-	waited_close(&waited, threads);
+	free(waited.fds);
 }
 
 static void add_result(struct target *target, struct moments *moments, struct run *run)
@@ -396,7 +443,7 @@ static void add_result(struct target *target, struct moments *moments, struct ru
 		run->early = true;
 		for_each_tap(target, tap_begin);
 	}
-	if (options->series_ms && !run->early)
+	if ((options->series_ms || options->openmetrics) && !run->early)
 		end_interval(target, moments);
 	add_all(target, run, options->per_thread);
 }

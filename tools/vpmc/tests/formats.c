@@ -231,7 +231,9 @@ static void choose(const char *name)
 		runs[0].early = true;
 		runs[0].has_usage = runs[0].has_status = false;
 	} else if (!strcmp(name, "timeout")) {
-		options.repeat = result.nr = 2;
+		options.repeat = 5;
+		result.nr = 2;
+		result.early = 3;
 		options.timeout_ms = 34;
 		runs[0].timed_out = true;
 		runs[0].status = SIGTERM;

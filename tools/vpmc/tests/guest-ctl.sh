@@ -208,8 +208,29 @@ echo poll >&3
 await crew_has 5
 vpmc stat -p "$crew" -x , -o csv -e instructions -- true
 equal "stat -p: a thread of io_uring is left out" "0 4" "$? $(field 4 threads csv)"
-kill "$crew"
+vpmc stat -t "$crew" -x , -o csv -e instructions -- true
+equal "stat -t: one of its threads" "0 1" "$? $(field 4 threads csv)"
+thread=$(find "/proc/$crew/task" -mindepth 1 -maxdepth 1 | sed 's/.*task.//' | sort -n | sed -n 2p)
+bad "stat -p: a thread is no process" 125 "${V}-p $thread: is a thread of process $crew; name that, or count the thread alone by -t" \
+	vpmc stat -e instructions -p "$thread"
+# It ends when its first thread has been programmed.
+rm -f csv
+CREATE="kill $crew; while grep '^State:' /proc/$crew/status 2>&1 | grep -q '[RSD] ('; do :; done" \
+	timeout 20 vanish programmed 2 2 vpmc stat -p "$crew" -x , -o csv -e instructions
+equal "stat -p: the process ends while its threads are programmed" "0 0" "$? $(field 4 instructions:u csv)"
 wait "$crew"
+
+# A revocation that is over before the process ends
+sh -c 'read x <lines; known' 3<&- &
+target=$!
+vpmc stat -p $target -x , -o csv -e instructions &
+stat=$!
+await vpmc ctl read -t $target
+sysctl -qw kernel.vpmc_revoke=1
+sysctl -qw kernel.vpmc_revoke=0
+echo >&3
+wait $stat
+equal "stat -p: a revocation is not forgotten" "0 0 revoked" "$? $(field 4 instructions:u csv) $(field 13 instructions:u csv)"
 
 # Processes that have none
 sh -c 'sleep 0.01 & echo $! >zombie; exec sleep 1000' &

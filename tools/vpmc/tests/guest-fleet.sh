@@ -70,6 +70,8 @@ for run in 1 2 3; do
 	pid=$!
 	for _ in 1 2 3 4 5 6; do
 		sleep 0.06
+		# what was counted before stays in the file
+		[ "$run $n" != "1 3" ] || vpmc ctl clear -p $target
 		n=$((n + 1))
 		cp app.prom "/out/look-$(printf %02d $n).prom"
 	done
@@ -85,6 +87,16 @@ equal "openmetrics: the run time goes on" 1 "$(echo "$time $(metrics app.prom vp
 equal "openmetrics: nothing else is left" app.prom "$(echo *.prom* .vpmc* | sed 's/ .vpmc\*//')"
 
 bad "openmetrics without -o" 125 "${V}--format openmetrics: goes on from what its file has; name the file by -o" vpmc stat --format openmetrics true
+mkfifo pipe
+bad "openmetrics to a pipe" 125 "${V}pipe: is no regular file, and --format openmetrics goes on from what its file has; name another one by -o" \
+	vpmc stat --format openmetrics -o pipe true
+: >empty
+vpmc stat --format openmetrics -o empty -e instructions -- known
+equal "openmetrics: an empty file is as good as none" "$KNOWN_ALONE" "$(metrics empty "$instructions")"
+vpmc stat --format openmetrics --no-inherit -o replaced.prom -e instructions --interval 0.01 -- \
+	sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done; exec selfish control' >said
+equal "openmetrics: a set that is replaced stays in the sum" "1 1" \
+	"$(metrics replaced.prom 'vpmc_left_threads_total{way="replacement"}') $(metrics replaced.prom "$instructions" | awk '{ print ($1 > 0) }')"
 bad "openmetrics and -r" 125 "${V}--format openmetrics: is of one run; leave out -r and --split" vpmc stat --format openmetrics -o x -r 2 true
 bad "openmetrics and -j" 125 "${V}--format openmetrics: one format is possible at a time; leave out -j and -x" vpmc stat --format openmetrics -j -o x true
 bad "--interval of another format" 125 "${V}--interval: is for --format openmetrics; add that" vpmc stat --interval 1 true

@@ -60,6 +60,9 @@ for way in control unlink add; do
 done
 vpmc stat -I 1 -x , -o csv --no-inherit -e instructions -- selfish control >said
 equal "-I: a set that was replaced is marked" replaced "$(tail -n 1 csv | cut -d , -f 8)"
+vpmc stat -I 100000 -x , -o csv --no-inherit -e instructions -- \
+	sh -c 'echo 1 >/proc/sys/kernel/vpmc_revoke; echo 0 >/proc/sys/kernel/vpmc_revoke; sleep 0.1'
+equal "-I: a set that was revoked is marked in the last interval, too" revoked "$(tail -n 1 csv | cut -d , -f 8)"
 rm -f csv go counted
 mkfifo go
 vpmc stat -I 5 -x , -o csv --no-inherit -e instructions -- sh -c 'echo $$ >child; i=0; while [ $i -lt 2000 ]; do i=$((i + 1)); done; : >counted; read x <go' &
@@ -117,6 +120,27 @@ vpmc stat -D 100000 -x , -o csv -e instructions -- known
 equal "-D: it ends before" "0 0 early 0" "$? $(field 4 instructions:u csv) $(field 13 instructions:u csv) $(field 4 elapsed csv)"
 equal "-D: text says so" "Nothing was counted: it ended before the delay of -D was over." \
 	"$(vpmc stat -D 100000 -e instructions -- known 2>&1 | grep Nothing)"
+rm -f later
+vpmc stat -D 50 -r 3 -x , -o csv -e instructions -- sh -c 'test -e later && exec sleep 0.1; touch later; exit 7'
+equal "-D -r: a run that ends before is no part of the mean, but has failed" "7 2 " \
+	"$? $(field 7 instructions:u csv) $(field 13 instructions:u csv)"
+rm later
+vpmc stat -D 50 -r 3 -j -o /out/times/early.json -e instructions -- sh -c 'test -e later && exec sleep 0.1; touch later'
+equal "-D -r: JSON says how many" "2 1" "$(sed -n 's/.*"\(runs\|early_runs\)": *\([0-9]*\),*$/\2/p' /out/times/early.json | xargs)"
+rm later
+equal "-D -r: text says so" "1 more runs are left out: they ended before the delay of -D was over." \
+	"$(vpmc stat -D 50 -r 2 -e instructions -- sh -c 'test -e later && exec sleep 0.1; touch later' 2>&1 | grep 'left out')"
+# a run that cannot begin does not take those before with it
+printf '#!/bin/sh\nrm once\n' >once
+chmod +x once
+vpmc stat -r 3 -x , -o csv -e instructions -- ./once 2>said
+equal "-r: the next run cannot begin: the runs before, the status and the reason" \
+	"127 1 vpmc: ./once: no such command; name one that is in PATH, or give its path" \
+	"$? $(field 7 instructions:u csv) $(cat said)"
+printf '#!/bin/sh\nrm once\n' >once
+chmod +x once
+equal "-r: text says so" "Of 3 runs, 1 were made: the next one could not begin." \
+	"$(vpmc stat -r 3 -e instructions -- ./once 2>&1 | grep '^Of')"
 vpmc stat --stopped -x , -o csv -e instructions -- known
 equal "--stopped: nobody starts it" "0 not-started" "$(field 4 instructions:u csv) $(field 13 instructions:u csv)"
 vpmc stat --stopped -o text -e instructions -- known

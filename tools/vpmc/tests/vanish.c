@@ -6,7 +6,8 @@
  *
  *   control, read-control, start	CONTROL, READ_CONTROL and START, as if the thread had ended
  *   revoked			START, as if the set was revoked
- *   created			START, which does not fail: the shell executes $CREATE before
+ *   created			START, which is executed: the shell executes $CREATE before
+ *   programmed			CONTROL, which is executed: the shell executes $CREATE before
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -65,6 +66,7 @@ static const struct call {
 	{ "start", VPMC_IOC_START, -ESRCH },
 	{ "revoked", VPMC_IOC_START, -ENODATA },
 	{ "created", VPMC_IOC_START, 0 },
+	{ "programmed", VPMC_IOC_CONTROL, 0 },
 };
 
 static const struct call *find_call(const char *name)
