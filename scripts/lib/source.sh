@@ -149,11 +149,12 @@ named_from() {
 	}'
 }
 
-# prefix_tree TREE SERIES PATCHES: makes TREE the kernel source with another series. It
+# prefix_tree TREE SERIES PATCHES: makes TREE the kernel source of now with another series. It
 # starts as hard links to the tree of prepare-tree. sync-series replaces files and never
 # writes into one.
 prefix_tree() {
-	if [ ! -d "$1" ] || ! cmp -s "$kcache/work/linux.state/source" "$1.state/source"; then
+	_from=$(kernel_source) && _from=$(source_id "$_from") || return 1
+	if [ ! -d "$1" ] || [ "$(cat "$1.state/source" 2>/dev/null)" != "$_from" ]; then
 		"$top/scripts/lib/prepare-tree" -- sh -ec 'rm -rf "$1" "$1.state" "$1.new"
 			cp -al . "$1.new"
 			cp -a "$PWD.state" "$1.state"
