@@ -27,9 +27,10 @@ static void check_event(const struct comparison *comparison, const struct series
 	const struct side *base = &comparison->base;
 	const struct series *was = side_find(base, now->name);
 
-	if (was->left_out != now->left_out)
-		fail(STATUS_OURS, "%s: the processor of %s lacks the event, and the other one has it; leave it out",
-		     now->name, (was->left_out ? base : &comparison->now)->name);
+	if (was->left_out != now->left_out && !now->undecided)
+		fail(STATUS_OURS, "%s: %s has left out the event, and %s has not; leave it out of both",
+		     now->name, (was->left_out ? base : &comparison->now)->name,
+		     (was->left_out ? &comparison->now : base)->name);
 	if (was->select != now->select && !comparison->other_cpu)
 		fail(STATUS_OURS, "%s: has the event select %#" PRIx64 " in %s, and %#" PRIx64 " in %s: another event; record %s again",
 		     now->name, was->select, base->name, now->select,

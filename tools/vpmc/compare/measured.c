@@ -85,6 +85,21 @@ static void take(struct side *side, const char *name, const struct result *resul
 	side_take(side, name, result_object(result));
 }
 
+/*
+ * Marks optional events that the kernel may still refuse. A side has the events in the order
+ * of the plan, before the times.
+ */
+static void mark_undecided(struct side *side, const struct plan *plan)
+{
+	struct series *series = side->series;
+	unsigned int g, i;
+
+	for (g = 0; g < plan->nr; g++)
+		for (i = 0; i < plan->groups[g].nr; i++, series++)
+			series->undecided = !series->left_out &&
+					    plan->groups[g].events[i].flags & VPMC_EVENT_OPTIONAL;
+}
+
 int measured_compare(struct stat_options *options)
 {
 	struct comparison comparison = { .other_cpu = options->other_cpu };
@@ -110,6 +125,7 @@ int measured_compare(struct stat_options *options)
 	}
 	/* What cannot be compared is found before anything runs. */
 	take(&comparison.now, "COMMAND", &result);
+	mark_undecided(&comparison.now, &plan);
 	comparison_check(&comparison);
 	file = output_open(options->output, 0);
 	signals_begin();

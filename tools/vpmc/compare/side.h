@@ -20,6 +20,7 @@ struct series {
 	uint64_t select;
 	bool is_time;		/* nanoseconds; no event */
 	bool left_out;		/* the processor lacks the event */
+	bool undecided;		/* it may be left out when it is programmed, which it was not yet */
 	uint64_t *value;	/* sorted */
 	unsigned int nr;
 	struct quantiles order;	/* if @nr is not 0 */

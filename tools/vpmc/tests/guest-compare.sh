@@ -40,6 +40,18 @@ vpmc stat --compare left.json --limit 0 -o text -- /add/base/turns
 equal "--compare: an event that the base left out is left out" "0 OFFCORE_RESPONSE_0:DMND_DATA_RD:L3_HIT left out" \
 	"$? $(grep OFFCORE text | xargs)"
 
+# The usual events have one that the kernel leaves out here when it is programmed.
+vpmc stat -j -o usual.json -- /add/base/turns
+vpmc stat --compare usual.json --limit 1% -o text -- /add/base/turns
+equal "--compare: the usual events, of which one is left out" "0 branch-misses:u left out" "$? $(grep branch-misses text | xargs)"
+bad "--compare: an event that the kernel leaves out, and -e insists" 125 \
+	"${V}branch-misses:u: usual.json has left out the event, and COMMAND has not; leave it out of both" \
+	vpmc stat --compare usual.json -e instructions,cycles,branches,branch-misses -- touch ran
+sed 's/"left_out": *"[^"]*"/"values":[1]/' usual.json >had.json
+bad "--compare: an event that the base has, and the kernel leaves out" 125 \
+	"${V}branch-misses:u: COMMAND has left out the event, and had.json has not; leave it out of both" \
+	vpmc stat --compare had.json -e 'instructions,cycles,branches,branch-misses?' -- true
+
 # A comparison adds nothing to what is counted.
 value x -r 2 -e instructions,branches -- known many
 vpmc stat -j -o known.json -r 2 -e instructions,branches -- known many
