@@ -90,8 +90,7 @@ int compare_main(int argc, char **argv)
 	side_read(&comparison.base, options.file[0]);
 	side_read(&comparison.now, options.file[1]);
 	comparison_check(&comparison);
-	side_check(&comparison.base, false);
-	side_check(&comparison.now, false);
+	comparison_check_ends(&comparison, false, false);
 	comparison_make(&comparison);
 	comparison_write(output_open(options.output, 0), &comparison, options.json,
 			 options.markdown);

@@ -37,6 +37,22 @@ static void check_event(const struct comparison *comparison, const struct series
 		     comparison->now.name, base->name);
 }
 
+/* Two ends by --timeout are comparable if they came after the same time. */
+static void check_timeout(const struct side *base, const struct side *now)
+{
+	const struct side *cut = base->timed_out ? base : now;
+	const struct side *other = cut == base ? now : base;
+
+	/* A time that was not over has changed nothing. */
+	if (!cut->timed_out || cut->timeout_ms == other->timeout_ms)
+		return;
+	if (other->timeout_ms)
+		fail(STATUS_OURS, "%s: was ended by --timeout %" PRIu64 ", and %s was counted with --timeout %" PRIu64 "; count both alike",
+		     cut->name, cut->timeout_ms, other->name, other->timeout_ms);
+	fail(STATUS_OURS, "%s: was ended by --timeout %" PRIu64 ", and %s was counted without it; count both alike",
+	     cut->name, cut->timeout_ms, other->name);
+}
+
 static void check_options(const struct side *base, const struct side *now)
 {
 	static const char *const words[] = { "without", "with" };
@@ -53,6 +69,7 @@ static void check_options(const struct side *base, const struct side *now)
 	if (base->delay_ms != now->delay_ms)
 		fail(STATUS_OURS, "%s: was counted from %" PRIu64 " ms on (-D), and %s from %" PRIu64 " ms on; count both alike",
 		     base->name, base->delay_ms, now->name, now->delay_ms);
+	check_timeout(base, now);
 }
 
 void comparison_check(struct comparison *comparison)
@@ -69,7 +86,21 @@ void comparison_check(struct comparison *comparison)
 	check_events(now, base);
 	for (i = 0; i < now->nr; i++)
 		check_event(comparison, &now->series[i]);
-	limits_resolve(&comparison->limits, now);
+	limits_resolve(&comparison->limits, base, now);
+}
+
+void comparison_check_ends(const struct comparison *comparison, bool base_measured,
+			   bool now_measured)
+{
+	const struct side *base = &comparison->base, *now = &comparison->now;
+	const struct side *cut = base->timed_out ? base : now;
+
+	side_check(base, base_measured);
+	side_check(now, now_measured);
+	check_timeout(base, now);
+	if (!base->timed_out != !now->timed_out)
+		fail(STATUS_OURS, "%s: was ended by --timeout %" PRIu64 ", and %s ended by itself; give a longer --timeout, or one that ends both",
+		     cut->name, cut->timeout_ms, (cut == base ? now : base)->name);
 }
 
 static void add_note(struct comparison *comparison, char *text)
@@ -87,6 +118,9 @@ static void note_side(struct comparison *comparison, const struct side *side)
 	if (side->input_was_read)
 		add_note(comparison, get_text("%s: the first run has read standard input, and the other runs had what was left of it",
 					      side->name));
+	if (side->early_runs)
+		add_note(comparison, get_text("%s: %" PRIu64 " further runs ended before the delay of -D was over, and are left out",
+					      side->name, side->early_runs));
 	if (side->living)
 		add_note(comparison, get_text("%s: %" PRIu64 " threads lived on when the command ended, and what they did later is missing",
 					      side->name, side->living));
@@ -175,6 +209,9 @@ void comparison_make(struct comparison *comparison)
 					      base->cpu_id, now->cpu, now->cpu_id));
 	note_difference(comparison, "kernel", base->kernel, now->kernel);
 	note_difference(comparison, "version of vpmc", base->vpmc, now->vpmc);
+	if (base->timed_out)
+		add_note(comparison, get_text("both sides were ended by --timeout %" PRIu64 ": they took equally long, and need not have done the same work",
+					      base->timeout_ms));
 	note_side(comparison, base);
 	note_side(comparison, now);
 }

@@ -59,9 +59,17 @@ struct comparison {
 
 /*
  * Fails if the sides cannot be compared: other events, another processor, or other ways
- * to count. Looks at no value, and takes the names of the limits from @now.
+ * to count; or if nothing is compared that a limit is of. Looks at no value, and takes the
+ * names of the limits from @now.
  */
 void comparison_check(struct comparison *comparison);
+
+/*
+ * Fails if a side has not all of its runs and counts, see side_check(), or if --timeout has
+ * ended one side alone.
+ */
+void comparison_check_ends(const struct comparison *comparison, bool base_measured,
+			   bool now_measured);
 
 /* Compares the values. */
 void comparison_make(struct comparison *comparison);

@@ -119,27 +119,61 @@ static const struct series *named(const struct limit *limit, const struct side *
 	return several > 1 ? NULL : found;
 }
 
-static void resolve(struct limit *limit, const struct side *side)
+/* Has it a count on both sides? */
+static bool is_counted(const struct side *base, const struct series *now)
 {
-	const struct series *found = named(limit, side);
+	const struct series *was = side_find(base, now->name);
+
+	return was && !was->left_out && !now->left_out;
+}
+
+/* Returns the names of what is compared, or of the times alone. */
+static char *names_of(const struct side *base, const struct side *now, bool times)
+{
 	char *names = NULL;
 	unsigned int i;
 
-	for (i = 0; i < side->nr; i++)
-		names = options_list(names, side->series[i].name);
+	for (i = 0; i < now->nr; i++)
+		if (is_counted(base, &now->series[i]) && (!times || now->series[i].is_time))
+			names = options_list(names, now->series[i].name);
+	return names;
+}
+
+static void resolve(struct limit *limit, const struct side *base, const struct side *now)
+{
+	const struct series *found = named(limit, now);
+
 	if (!found)
 		fail(STATUS_OURS, "--limit %s=%s: nothing, or more than one, of that name is compared; name one of %s",
-		     limit->name, limit->text, names);
+		     limit->name, limit->text, names_of(base, now, false));
+	if (!is_counted(base, found))
+		fail(STATUS_OURS, "--limit %s=%s: the event is left out and has no count; name one of %s",
+		     limit->name, limit->text, names_of(base, now, false));
 	limit->name = found->name;
 }
 
-void limits_resolve(struct limits *limits, const struct side *side)
+/* A limit without a name is of all events. */
+static void check_nameless(const struct limit *limit, const struct side *base,
+			   const struct side *now)
+{
+	unsigned int i;
+
+	for (i = 0; i < now->nr; i++)
+		if (!now->series[i].is_time && is_counted(base, &now->series[i]))
+			return;
+	fail(STATUS_OURS, "--limit %s: is of all events, and none is compared; count one, or name one of %s",
+	     limit->text, names_of(base, now, true));
+}
+
+void limits_resolve(struct limits *limits, const struct side *base, const struct side *now)
 {
 	unsigned int i;
 
 	for (i = 0; i < limits->nr; i++)
 		if (limits->limit[i].name)
-			resolve(&limits->limit[i], side);
+			resolve(&limits->limit[i], base, now);
+		else
+			check_nameless(&limits->limit[i], base, now);
 }
 
 const struct limit *limits_find(const struct limits *limits, const struct series *series)

@@ -29,8 +29,11 @@ struct limits {
 /* Parses the list of --limit, or none if it is NULL. Fails if there is no such limit. */
 void limits_parse(struct limits *limits, const char *list);
 
-/* Gives the limits their names as @side has them. Fails if it has none of that name. */
-void limits_resolve(struct limits *limits, const struct side *side);
+/*
+ * Gives the limits their names as both sides have them. Fails if nothing is compared that a
+ * limit is of: a gate that looks at nothing would let everything pass.
+ */
+void limits_resolve(struct limits *limits, const struct side *base, const struct side *now);
 
 /* Returns the limit of a series, or NULL. The last one that names it counts. */
 const struct limit *limits_find(const struct limits *limits, const struct series *series);

@@ -131,11 +131,9 @@ int measured_compare(struct stat_options *options)
 	signals_begin();
 	measure(turns + !options->other, 1 + !!options->other);
 	take(&comparison.now, "COMMAND", &result);
-	if (options->other) {
+	if (options->other)
 		take(&comparison.base, "--vs", &other);
-		side_check(&comparison.base, true);
-	}
-	side_check(&comparison.now, true);
+	comparison_check_ends(&comparison, options->other, true);
 	comparison_check(&comparison);
 	comparison_make(&comparison);
 	comparison_write(file, &comparison, options->json, options->markdown);

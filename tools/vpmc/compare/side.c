@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -215,6 +216,10 @@ static void take_ends(struct side *side, struct json_object *object)
 	side->signal = number(side, object, "signal");
 	side->interrupted_by = number(side, object, "interrupted_by");
 	side->input_was_read = is_true(side, object, "input_was_read");
+	side->early = is_true(side, object, "early");
+	side->early_runs = number(side, object, "early_runs");
+	side->not_started = is_true(side, object, "not_started");
+	side->timed_out = number(side, object, "timed_out");
 	side->living = number(side, object, "living");
 	side->replaced = number(side, object, "replaced");
 	for (way = 0; way < DEPARTURES; way++)
@@ -252,11 +257,13 @@ void side_take(struct side *side, const char *name, struct json_object *object)
 	take_subject(side, object);
 	take_machine(side, object);
 	groups = number(side, object, "groups");
-	side->runs = number(side, object, "runs") / (groups ? groups : 1);
+	side->all_runs = number(side, object, "runs");
+	side->runs = side->all_runs / (groups ? groups : 1);
 	side->warmup = number(side, object, "warmup");
 	side->no_inherit = is_true(side, object, "no_inherit");
 	side->stopped = is_true(side, object, "stopped");
 	side->delay_ms = number(side, object, "delay_ms");
+	side->timeout_ms = number(side, object, "timeout_ms");
 	take_ends(side, object);
 	take_events(side, object);
 	take_times(side, object);
@@ -305,6 +312,24 @@ char *side_events(const struct side *side)
 	return list ? list : get_text("none");
 }
 
+/* Fails if a run has counted nothing, or if the runs ended in different ways. */
+static void check_whole(const struct side *side)
+{
+	const struct series *run_time = side_find(side, "run-time");
+
+	if (side->early)
+		fail(STATUS_OURS, "%s: ended before the delay of -D was over, and nothing was counted; count both with a shorter delay",
+		     side->name);
+	/* The member is there if no run was started. Of a single run, its run time tells. */
+	if (side->not_started ||
+	    (side->stopped && run_time && run_time->nr && !run_time->order.min))
+		fail(STATUS_OURS, "%s: nobody has started the counters of a run, and --stopped counts nothing until then; let the program start them, or vpmc ctl start, or leave out --stopped",
+		     side->name);
+	if (side->timed_out && side->timed_out != side->all_runs)
+		fail(STATUS_OURS, "%s: --timeout has ended %" PRIu64 " of %" PRIu64 " runs, and the others ended by themselves; give a longer --timeout, or one that ends all of them",
+		     side->name, side->timed_out, side->all_runs);
+}
+
 void side_check(const struct side *side, bool measured)
 {
 	unsigned int i;
@@ -313,7 +338,8 @@ void side_check(const struct side *side, bool measured)
 		fail(measured ? STATUS_SIGNAL + (int)side->interrupted_by : STATUS_OURS,
 		     "%s: has not all runs: signal %" PRIu64 " came; count it again",
 		     side->name, side->interrupted_by);
-	if (side->signal)
+	/* SIGTERM of --timeout is no failure. If some runs alone got it, they are refused below. */
+	if (side->signal && !(side->timed_out && side->signal == SIGTERM))
 		fail(measured ? STATUS_SIGNAL + (int)side->signal : STATUS_OURS,
 		     "%s: the command was ended by signal %" PRIu64 "; compare runs that succeed",
 		     side->name, side->signal);
@@ -324,6 +350,7 @@ void side_check(const struct side *side, bool measured)
 	if (side->incomplete)
 		fail(STATUS_OURS, "%s: has not all counts: the counters were taken away meanwhile; count it again",
 		     side->name);
+	check_whole(side);
 	for (i = 0; i < side->nr; i++)
 		if (!side->series[i].left_out && !side->series[i].nr)
 			fail(STATUS_OURS, "%s: has no value of %s; count it again",

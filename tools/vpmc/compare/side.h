@@ -31,11 +31,17 @@ struct side {
 	char *subject;		/* command line, or "process 12" */
 	const char *what;	/* "a command", "a process", "several threads" and so on */
 	uint64_t runs;		/* of each group of --split */
+	uint64_t all_runs;	/* of all groups */
 	uint64_t warmup;
 	/* of the machine; NULL if an earlier vpmc has written the file */
 	char *cpu, *cpu_id, *kernel, *vpmc;
 	bool no_inherit, stopped;
 	uint64_t delay_ms;	/* -D */
+	uint64_t timeout_ms;	/* --timeout */
+	uint64_t timed_out;	/* number of runs that it has ended */
+	bool early;		/* the runs ended before -D was over */
+	uint64_t early_runs;	/* number of further ones that did, of which nothing is in here */
+	bool not_started;	/* --stopped, and nobody has started the counters */
 	bool input_was_read;
 	bool incomplete;	/* the administrator or a program has ended the counting */
 	uint64_t interrupted_by;
@@ -62,8 +68,9 @@ char *side_events(const struct side *side);
 #define STATUS_NO_SUCCESS	2
 
 /*
- * Fails if the runs were not all made, or did not all succeed. If the side was @measured
- * just now, the exit status tells what happened, as that of vpmc stat does.
+ * Fails if the runs were not all made, did not all succeed, or have counted nothing, and if
+ * --timeout has ended some of them. If the side was @measured just now, the exit status tells
+ * what happened, as that of vpmc stat does.
  */
 void side_check(const struct side *side, bool measured);
 

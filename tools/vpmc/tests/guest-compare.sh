@@ -52,6 +52,45 @@ bad "--compare: an event that the base has, and the kernel leaves out" 125 \
 	"${V}branch-misses:u: COMMAND has left out the event, and had.json has not; leave it out of both" \
 	vpmc stat --compare had.json -e 'instructions,cycles,branches,branch-misses?' -- true
 
+# A gate must not pass because nothing was counted.
+events='instructions,branch-misses?'
+none="the event is left out and has no count; name one of instructions:u"
+rm -rf ran
+bad "--limit of an event that is left out" 125 "${V}--limit branch-misses:u=1%: $none,run-time,elapsed" \
+	vpmc stat --vs true --limit branch-misses=1%,instructions=0 -e "$events" -- true
+bad "--compare --limit of an event that is left out" 125 "${V}--limit branch-misses=1%: $none,cycles:u,branches:u,run-time,elapsed" \
+	vpmc stat --compare usual.json --limit branch-misses=1% -- touch ran
+bad "--limit of no event" 125 "${V}--limit 1%: is of all events, and none is compared; count one, or name one of run-time,elapsed" \
+	vpmc stat --vs true --limit 1% -e none -- touch ran
+early="ended before the delay of -D was over, and nothing was counted; count both with a shorter delay"
+bad "--vs -D: both end before" 125 "${V}--vs: $early" vpmc stat -D 100000 -e instructions --vs true --limit 0% -- true
+vpmc stat -D 100000 -j -o early.json -e instructions -- true
+bad "--compare -D: the base has ended before" 125 "${V}early.json: $early" vpmc stat -D 100000 --compare early.json --limit 0% -- touch ran
+stopped="nobody has started the counters of a run, and --stopped counts nothing until then; let the program start them, or vpmc ctl start, or leave out --stopped"
+bad "--vs --stopped: nobody starts" 125 "${V}--vs: $stopped" vpmc stat --stopped -e instructions --vs true --limit 0% -- true
+vpmc stat --stopped -j -o stopped.json -e instructions -- true
+bad "--compare --stopped: nobody has started the base" 125 "${V}stopped.json: $stopped" \
+	vpmc stat --stopped --compare stopped.json --limit 0% -- touch ran
+# until: a program that ends well, by SIGTERM alone
+until='trap "exit 0" TERM; while :; do :; done'
+vpmc stat --timeout 50 -j -o cut.json -e instructions -- sh -c "$until"
+bad "--compare: a base with another --timeout" 125 "${V}cut.json: was ended by --timeout 50, and COMMAND was counted with --timeout 20; count both alike" \
+	vpmc stat --timeout 20 --compare cut.json --limit 0% -- touch ran
+bad "--compare: a base with --timeout" 125 "${V}cut.json: was ended by --timeout 50, and COMMAND was counted without it; count both alike" \
+	vpmc stat --compare cut.json --limit 0% -- touch ran
+bad "--compare --timeout: COMMAND alone is ended" 125 "${V}COMMAND: was ended by --timeout 20, and base.json was counted without it; count both alike" \
+	vpmc stat --timeout 20 --compare base.json --limit 0% -- sh -c "$until"
+bad "--vs --timeout: one is ended" 125 "${V}--vs: was ended by --timeout 20, and COMMAND ended by itself; give a longer --timeout, or one that ends both" \
+	vpmc stat --timeout 20 --vs "sleep 1000" --limit 0% -e instructions -- true
+test ! -e ran
+result "COMMAND has not run if it can be told before" $?
+for command in "sh -c '$until'" "sleep 1000"; do
+	timeout 20 vpmc stat --timeout 50 -r 2 --compare cut.json --limit 1000% -o text -- sh -c "exec $command"
+	equal "--timeout: both are ended: $command" "0 Within the limits. 1" "$? $(tail -n 1 text) $(grep -c '^both sides were ended by --timeout 50: ' text)"
+done
+timeout 20 vpmc stat --timeout 100000 --compare base.json --limit 0.5% -o text -- /add/base/turns
+equal "--timeout that ends nothing changes nothing" "0 Within the limits. 0" "$? $(tail -n 1 text) $(grep -c timeout text)"
+
 # A comparison adds nothing to what is counted.
 value x -r 2 -e instructions,branches -- known many
 vpmc stat -j -o known.json -r 2 -e instructions,branches -- known many
