@@ -275,6 +275,7 @@ void side_read(struct side *side, const char *file)
 	int fd = open(file, O_RDONLY | O_CLOEXEC);
 	struct json_object *object;
 	struct stat st;
+	bool more;
 
 	if (fd < 0)
 		fail(STATUS_OURS, "%s: cannot be read: %s; name a file that vpmc stat -j has written",
@@ -283,7 +284,10 @@ void side_read(struct side *side, const char *file)
 		fail(STATUS_OURS, "%s: is a directory; name a file that vpmc stat -j has written",
 		     file);
 	close(fd);
-	object = json_read(file);
+	object = json_read(file, &more);
+	if (more)
+		fail(STATUS_OURS, "%s: has more than one result, or something else behind it; give each result a file of its own, by vpmc stat -j -o FILE",
+		     file);
 	if (!object)
 		fail(STATUS_OURS, "%s: is cut off, or not JSON; record it again, by vpmc stat -j -o %s",
 		     file, file);

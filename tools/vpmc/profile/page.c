@@ -108,8 +108,12 @@ struct page *page_read(const char *file)
 	struct page *page = get_memory(NULL, 1, sizeof(*page));
 	struct json_object *kind;
 	int version;
+	bool more;
 
-	page->graph = json_read(file);
+	page->graph = json_read(file, &more);
+	if (more)
+		fail(STATUS_OURS, "%s: has more than one object, or something else behind it; run vpmc graph again",
+		     file);
 	if (!json_object_is_type(page->graph, json_type_object))
 		fail(STATUS_OURS, "%s: cannot be read: it is cut off, or not JSON; run vpmc graph again",
 		     file);

@@ -334,14 +334,23 @@ struct metric_group *metric_group_read(const char *path, const char *name, char 
 	struct reader reader = { .path = path };
 	struct metric_group *group = get_memory(NULL, 1, sizeof(*group));
 	struct json_object *object = NULL;
+	char *twice;
+	bool more;
 
 	*group = (struct metric_group){};
 	if (is_readable(&reader)) {
-		object = json_read(path);
-		if (!object)
+		object = json_read(path, &more);
+		twice = object ? json_equal_names(path) : NULL;
+		if (twice)
+			wrong(&reader, "an object has two members \"%.40s\"; give them different names, or leave one out",
+			      twice);
+		else if (!object && more)
+			wrong(&reader, "has something behind the object of the group; leave that out");
+		else if (!object)
 			wrong(&reader, "is not JSON, or is cut off; write it as vpmc-group(5) says");
+		free(twice);
 	}
-	if (object && read_group(&reader, object, name, group)) {
+	if (!reader.why && read_group(&reader, object, name, group)) {
 		json_object_put(object);
 		return group;
 	}

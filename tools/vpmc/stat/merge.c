@@ -88,15 +88,18 @@ static void read_part(struct parts *parts, const char *directory, const char *na
 {
 	struct part part = {};
 	uint32_t number;
+	bool more;
 
 	part.regions = is_name(name, "regions-", &number);
 	if (!part.regions && !is_name(name, "rank-", &number))
 		return;
 	part.name = get_text("%s/%s", directory, name);
-	part.object = json_read(part.name);
+	part.object = json_read(part.name, &more);
 	if (!json_object_is_type(part.object, json_type_object))
 		fail(STATUS_OURS, "%s: cannot be read: %s; remove the file, and run that rank again",
-		     part.name, part.object ? "it is not an object" : "it is cut off, or not JSON");
+		     part.name, part.object ? "it is not an object" :
+		     more ? "it has more than one object, or something else behind it" :
+			    "it is cut off, or not JSON");
 	number = get_number(&part, part.object, "version");
 	if (number != FORMAT_VERSION)
 		fail(STATUS_OURS, "%s: has the version %u, and this vpmc reads version %u; use the vpmc that wrote it",

@@ -66,6 +66,9 @@ for file in empty head zeros brace version graph-version; do
 	begins "openmetrics goes on from it: $file" 125 "${V}bad/of-$file/rank-0.json: " \
 		vpmc stat --format openmetrics -e none -o "bad/of-$file/rank-0.json" true
 done
+printf '{"version":1,"kind":"graph"}\n{}\n' >bad/two
+bad "report of a file with two objects" 125 \
+	"${V}bad/two: has more than one object, or something else behind it; run vpmc graph again" vpmc report bad/two
 vpmc report good >wanted
 timeout 20 vpmc report bad/long >said 2>&1
 equal "zeros after a good record change nothing" "0 yes" "$? $(cmp -s said wanted && echo yes)"

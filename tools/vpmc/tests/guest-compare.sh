@@ -91,6 +91,19 @@ done
 timeout 20 vpmc stat --timeout 100000 --compare base.json --limit 0.5% -o text -- /add/base/turns
 equal "--timeout that ends nothing changes nothing" "0 Within the limits. 0" "$? $(tail -n 1 text) $(grep -c timeout text)"
 
+# A file has one result.
+cp base.json several.json
+vpmc stat -j -o /dev/stdout -e instructions -- /add/more/turns >>several.json
+vpmc stat -I 1 -j -o intervals.json -e instructions -- /add/base/turns
+for file in several intervals; do
+	bad "more than one result: $file" 125 \
+		"${V}$file.json: has more than one result, or something else behind it; give each result a file of its own, by vpmc stat -j -o FILE" \
+		vpmc compare $file.json $file.json
+done
+tail -n 1 intervals.json >last.json
+vpmc compare base.json last.json >text
+equal "the last line of -I -j is a result" "0 same" "$? $(awk '$1 == "instructions:u" { print $6 }' text)"
+
 # A comparison adds nothing to what is counted.
 value x -r 2 -e instructions,branches -- known many
 vpmc stat -j -o known.json -r 2 -e instructions,branches -- known many

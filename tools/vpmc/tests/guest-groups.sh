@@ -178,6 +178,24 @@ wrong "an event that does not exist" 's/"branches"/"branchez"/' "branchez: no ev
 wrong "two events" 's/"branches"/"branches,cycles"/' 'the event "B" is a list of 2; write one event'
 wrong "a file that is cut off" '$d' "is not JSON, or is cut off; write it as vpmc-group(5) says"
 wrong "no JSON" '1s/^/x/' "is not JSON, or is cut off; write it as vpmc-group(5) says"
+# behind NAME TEXT: a file that goes on must be refused
+behind() {
+	wrong "$1" "\$s/\$/$2/" "has something behind the object of the group; leave that out"
+}
+behind "words behind the object" " xx {"
+behind "a second object" "{}"
+# twice NAME EDIT MEMBER: a member that is there twice
+twice() {
+	wrong "$1" "$2" "an object has two members \"$3\"; give them different names, or leave one out"
+}
+twice "an event twice" 's/"B": "branches"/&, "B": "cycles"/' B
+twice "an event twice, written in two ways" 's/"B": "branches"/&, "\\u0042" : "cycles"/' B
+twice "a formula twice" 's/"formula": "I \/ 100"/&, "formula": "I"/' formula
+twice "a description twice" 's/"version": 1/&, "description": "{\\"}"/' description
+twice "a command for the terminal, twice" 's/"version": 1/&, "\\u001b[2J": 1, "\\u001b[2J": 2/' '?[2J'
+sed 's/"own"/"odd"/; s/Known numbers/\\"x\\": {:/; s/^    {"events"/\/* "a": "a": *\/&/; 1s/^/\/\/ "a": "a":\n/' groups-mine/own.json >odd.json
+of_group -M ./odd.json
+equal "what looks like members is none" "$((KNOWN_ALONE / 100)).070000" "$(metric "odd: per call")"
 wrong "another name" 's/"name": "own"/"name": "even"/' 'has the name "even", and the file another one; rename one of them'
 wrong "no alternative for this processor" 's/"hsw", "intel"/"hsw"/; s/^    {"events"/    {"processors": ["zen"], "events"/' \
 	"has no events for this processor, skl; write an alternative for it, see vpmc-group(5)"
