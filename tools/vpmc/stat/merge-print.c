@@ -12,6 +12,7 @@
 #include "stat/merge.h"
 
 #define FORMAT_VERSION	1
+#define MOST_LISTED	50	/* ranks in a line, or lines of ranks */
 
 enum { COLUMN_NAME, COLUMN_RANKS, COLUMN_SUM, COLUMN_MIN, COLUMN_MIN_RANK, COLUMN_MEAN,
        COLUMN_MAX, COLUMN_MAX_RANK, COLUMN_IMBALANCE, NR_COLUMNS };
@@ -51,6 +52,90 @@ static void print_spread(struct libscols_table *table, const struct spread *spre
 	table_line(table, text);
 }
 
+enum { REMARK_RUNS, REMARK_INPUT, REMARK_TIMED_OUT, REMARK_NOT_STARTED, REMARK_EARLY_RUNS,
+       REMARK_EARLY, REMARK_REVOKED, REMARK_DETACHED, REMARK_REGIONS, NR_REMARKS };
+
+static const char *words_of_runs(const struct remarked *rank, char text[160])
+{
+	int n = snprintf(text, 160, "of %u runs, %u were made: ", rank->wanted,
+			 rank->runs + rank->early_runs);
+
+	if (rank->signal)
+		snprintf(text + n, 160 - n, "signal %u (%s) came", rank->signal,
+			 strsignal(rank->signal));
+	else
+		snprintf(text + n, 160 - n, "the next one could not begin");
+	return text;
+}
+
+/* Returns the words of vpmc stat for a remark, in @text or not, or NULL if it is not so. */
+static const char *remark_words(const struct remarked *rank, int remark, char text[160])
+{
+	switch (remark) {
+	case REMARK_RUNS:
+		return rank->wanted ? words_of_runs(rank, text) : NULL;
+	case REMARK_INPUT:
+		return rank->input_was_read ?
+			"the first run has read standard input: the other runs had what was left of it" : NULL;
+	case REMARK_TIMED_OUT:
+		*text = 0;
+		if (rank->runs > 1)
+			snprintf(text, 160, "in %u of %u runs ", rank->timed_out, rank->runs);
+		strcat(text, "the time of --timeout was over, and the command got SIGTERM");
+		return rank->timed_out ? text : NULL;
+	case REMARK_NOT_STARTED:
+		return rank->not_started ?
+			"nothing was counted: nobody has started the counters (--stopped)" : NULL;
+	case REMARK_EARLY_RUNS:
+		snprintf(text, 160, "%u more runs are left out: they ended before the delay of -D was over",
+			 rank->early_runs);
+		return rank->early_runs ? text : NULL;
+	case REMARK_EARLY:
+		return rank->early ?
+			"nothing was counted: it ended before the delay of -D was over" : NULL;
+	case REMARK_REVOKED:
+		return rank->revoked ?
+			"the PMU was taken away, by the administrator or for a CPU that lacks its counters: the counts are those up to then" : NULL;
+	case REMARK_DETACHED:
+		return rank->detached ?
+			"the counters were detached, as by a program with other privileges: the counts are those up to then" : NULL;
+	default:
+		snprintf(text, 160, "%" PRIu64 " processes with regions ended by a signal, _exit() or execve(): their regions are missing",
+			 rank->regions_lost);
+		return rank->regions_lost ? text : NULL;
+	}
+}
+
+/* Prints a remark. Ranks that have the same one after each other share a line. */
+static void print_remark(FILE *file, const struct merge *merge, int remark)
+{
+	unsigned int i, next, ranks, lines = 0;
+	char text[160], other[160];
+
+	for (i = 0; i < merge->nr_remarked; i = next) {
+		const char *words = remark_words(&merge->remarked[i], remark, text), *same;
+
+		next = i + 1;
+		if (!words)
+			continue;
+		if (lines++ == MOST_LISTED) {
+			fprintf(file, "More ranks have such remarks: -j has them all.\n");
+			return;
+		}
+		fprintf(file, "Rank %u", merge->remarked[i].rank);
+		for (ranks = 1; next < merge->nr_remarked; next++) {
+			same = remark_words(&merge->remarked[next], remark, other);
+			if (same && strcmp(same, words))
+				break;
+			if (same && ranks++ < MOST_LISTED)
+				fprintf(file, ", %u", merge->remarked[next].rank);
+		}
+		if (ranks > MOST_LISTED)
+			fprintf(file, " and %u more", ranks - MOST_LISTED);
+		fprintf(file, ": %s.\n", words);
+	}
+}
+
 static void print_missing(FILE *file, const struct merge *merge)
 {
 	unsigned int i;
@@ -58,7 +143,7 @@ static void print_missing(FILE *file, const struct merge *merge)
 	if (!merge->nr_missing)
 		return;
 	fprintf(file, "\nThere is nothing of rank");
-	for (i = 0; i < merge->nr_missing && i < 50; i++)
+	for (i = 0; i < merge->nr_missing && i < MOST_LISTED; i++)
 		fprintf(file, "%s %u", i ? "," : "", merge->missing[i]);
 	if (i < merge->nr_missing)
 		fprintf(file, " and %u more", merge->nr_missing - i);
@@ -70,9 +155,11 @@ static void print_ends(FILE *file, const struct merge *merge)
 {
 	unsigned int i;
 
-	if (merge->nr_ended)
+	if (merge->nr_ended || merge->nr_remarked)
 		putc('\n', file);
-	for (i = 0; i < merge->nr_ended && i < 50; i++) {
+	for (i = 0; i < NR_REMARKS; i++)
+		print_remark(file, merge, i);
+	for (i = 0; i < merge->nr_ended && i < MOST_LISTED; i++) {
 		const struct ended *ended = &merge->ended[i];
 
 		if (ended->signal)
@@ -186,6 +273,44 @@ static struct json_object *ended_array(const struct merge *merge)
 	return array;
 }
 
+static void member_true(struct json_object *object, const char *key, bool is_true)
+{
+	if (is_true)
+		member(object, key, json_object_new_boolean(true));
+}
+
+/* The members are those of the ranks' files. */
+static struct json_object *remarks_array(const struct merge *merge)
+{
+	struct json_object *array = json_object_new_array();
+	unsigned int i;
+
+	for (i = 0; i < merge->nr_remarked; i++) {
+		const struct remarked *rank = &merge->remarked[i];
+		struct json_object *object = json_object_new_object();
+
+		member_number(object, "rank", rank->rank);
+		member_number(object, "runs", rank->runs);
+		if (rank->early_runs)
+			member_number(object, "early_runs", rank->early_runs);
+		if (rank->wanted)
+			member_number(object, "runs_wanted", rank->wanted);
+		if (rank->signal)
+			member_number(object, "interrupted_by", rank->signal);
+		if (rank->timed_out)
+			member_number(object, "timed_out", rank->timed_out);
+		if (rank->regions_lost)
+			member_number(object, "region_processes_lost", rank->regions_lost);
+		member_true(object, "early", rank->early);
+		member_true(object, "not_started", rank->not_started);
+		member_true(object, "revoked", rank->revoked);
+		member_true(object, "detached", rank->detached);
+		member_true(object, "input_was_read", rank->input_was_read);
+		json_object_array_add(array, object);
+	}
+	return array;
+}
+
 void merge_print_json(FILE *file, const struct merge *merge)
 {
 	struct json_object *object = json_object_new_object();
@@ -199,6 +324,7 @@ void merge_print_json(FILE *file, const struct merge *merge)
 	member(object, "ranks", ranks_array(merge->rank, merge->nr_ranks));
 	member(object, "missing", ranks_array(merge->missing, merge->nr_missing));
 	member(object, "ended", ended_array(merge));
+	member(object, "remarks", remarks_array(merge));
 	member_number(object, "living", merge->living);
 	for (i = 0; i < DEPARTURES; i++)
 		member_number(object, departure_member(i), merge->left.number[i]);

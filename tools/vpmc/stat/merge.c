@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <json-c/json.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,6 +77,12 @@ static uint64_t number_if_any(const struct part *part, const char *key)
 {
 	return json_object_object_get_ex(part->object, key, NULL) ?
 	       get_number(part, part->object, key) : 0;
+}
+
+static bool is_true(const struct part *part, const char *key)
+{
+	return json_object_object_get_ex(part->object, key, NULL) &&
+	       json_object_get_boolean(get(part, part->object, key, json_type_boolean));
 }
 
 static const char *get_text_of(const struct part *part, struct json_object *object,
@@ -314,6 +321,28 @@ static void add_regions(struct merge *merge, const struct part *part)
 	}
 }
 
+static void add_remarks(struct merge *merge, const struct part *part)
+{
+	struct remarked new = {
+		.rank = part->rank, .runs = number_if_any(part, "runs"),
+		.early_runs = number_if_any(part, "early_runs"),
+		.wanted = number_if_any(part, "runs_wanted"),
+		.signal = number_if_any(part, "interrupted_by"),
+		.timed_out = number_if_any(part, "timed_out"),
+		.regions_lost = number_if_any(part, "region_processes_lost"),
+		.not_started = is_true(part, "not_started"),
+		.early = is_true(part, "early"), .revoked = is_true(part, "revoked"),
+		.detached = is_true(part, "detached"),
+		.input_was_read = is_true(part, "input_was_read"),
+	};
+
+	if (!new.wanted && !new.early_runs && !new.timed_out && !new.regions_lost && !new.not_started &&
+	    !new.early && !new.revoked && !new.detached && !new.input_was_read)
+		return;
+	merge->remarked = get_memory(merge->remarked, merge->nr_remarked + 1, sizeof(new));
+	merge->remarked[merge->nr_remarked++] = new;
+}
+
 /* Notes how the rank's program ended, and which of its threads were not counted to the end. */
 static void add_end(struct merge *merge, const struct part *part)
 {
@@ -327,6 +356,9 @@ static void add_end(struct merge *merge, const struct part *part)
 	merge->replaced += number_if_any(part, "replaced");
 	for (way = 0; way < DEPARTURES; way++)
 		merge->left.number[way] += number_if_any(part, departure_member(way));
+	/* As for vpmc stat, it is no failure that --timeout has ended it. */
+	if (ended.signal == SIGTERM && number_if_any(part, "timed_out"))
+		return;
 	if (!ended.signal && !ended.status)
 		return;
 	merge->ended = get_memory(merge->ended, merge->nr_ended + 1, sizeof(ended));
@@ -361,12 +393,13 @@ void merge_read(struct merge *merge, const char *directory)
 	for (i = 0; i < parts.nr; i++) {
 		const struct part *part = &parts.part[i];
 
-		if (part->regions)
+		if (part->regions) {
 			add_regions(merge, part);
-		else
+		} else {
 			add_stat(merge, part);
-		if (!part->regions)
 			add_end(merge, part);
+			add_remarks(merge, part);
+		}
 		/*
 		 * stat's files come first. Ranks are taken from regions' files
 		 * only if there are no others.

@@ -28,6 +28,17 @@ struct spread {
 	uint64_t last;		/* sum of that rank's threads */
 };
 
+/* why a rank has other counts than it seems, from its file; 0 or false if not so */
+struct remarked {
+	uint32_t rank;
+	unsigned int runs, early_runs;	/* runs that are in the numbers, and that -D has left out */
+	unsigned int wanted;		/* runs that were to be made, if not all were */
+	unsigned int signal;		/* that came before; 0: the next one could not begin */
+	unsigned int timed_out;		/* number of runs that --timeout has ended */
+	uint64_t regions_lost;		/* processes with regions that have not reported them */
+	bool not_started, early, revoked, detached, input_was_read;
+};
+
 struct merge {
 	const char *directory;
 	char *command;		/* command line, as JSON text from the files */
@@ -41,6 +52,8 @@ struct merge {
 		unsigned int status;
 	} *ended;
 	unsigned int nr_ended;
+	struct remarked *remarked;	/* in the order of the ranks */
+	unsigned int nr_remarked;
 	struct departures left;	/* of all ranks */
 	uint64_t living, replaced;
 	struct spread *spread;	/* in order of first appearance */

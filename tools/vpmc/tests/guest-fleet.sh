@@ -33,6 +33,31 @@ done
 equal "regions are to go there, too" fresh/regions-3.json \
 	"$(PMI_RANK=3 vpmc stat --rank -o fresh -e none -- sh -c 'echo $VPMC_REPORT')"
 
+# Ranks that counted nothing, or not all: the report says so as vpmc stat does.
+# remark DIR OPTION...: what it says of two ranks that are counted so
+remark() {
+	_dir=$1
+	shift
+	launch PMI_RANK PMI_SIZE 2 vpmc stat --rank -o "$_dir" -e instructions "$@" >said 2>&1
+	echo "$(vpmc report "$_dir" | grep '^Rank'); $(vpmc report -j "$_dir" | tr -d ' \n' | grep -o '"ended":.*,"living"')"
+}
+equal "ranks that end within -D" \
+	'Rank 0, 1: nothing was counted: it ended before the delay of -D was over.; "ended":[],"remarks":[{"rank":0,"runs":1,"early":true},{"rank":1,"runs":1,"early":true}],"living"' \
+	"$(remark early -D 100000 -- known)"
+equal "ranks that nobody has started" \
+	'Rank 0, 1: nothing was counted: nobody has started the counters (--stopped).; "ended":[],"remarks":[{"rank":0,"runs":1,"not_started":true},{"rank":1,"runs":1,"not_started":true}],"living"' \
+	"$(remark stopped --stopped -- known)"
+equal "ranks that --timeout has ended" \
+	'Rank 0, 1: the time of --timeout was over, and the command got SIGTERM.; "ended":[],"remarks":[{"rank":0,"runs":1,"timed_out":1},{"rank":1,"runs":1,"timed_out":1}],"living"' \
+	"$(remark late --timeout 50 -- sleep 100)"
+# shellcheck disable=SC2016 # for the other shell
+equal "ranks that do something else at the time of --timeout" \
+	'Rank 0, 1: the time of --timeout was over, and the command got SIGTERM.
+Rank 0 ended with status 7.
+Rank 1 ended with status 7.; "ended":[{"rank":0,"exit_status":7},{"rank":1,"exit_status":7}],"remarks":[{"rank":0,"runs":1,"timed_out":1},{"rank":1,"runs":1,"timed_out":1}],"living"' \
+	"$(remark seven --timeout 500 -- sh -c 'trap "kill \$!; exit 7" TERM; sleep 100 & wait')"
+equal "nothing is said of ranks that were counted" '; "ended":[],"remarks":[],"living"' "$(remark well -- known)"
+
 V='vpmc: '
 bad "--rank without a launcher" 125 "${V}--rank: no launcher has set OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK or SLURM_PROCID; start vpmc by one, such as mpirun" \
 	vpmc stat --rank -o d true
