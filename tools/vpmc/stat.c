@@ -376,6 +376,7 @@ int stat_main(int argc, char **argv)
 	struct stat_options options = { .repeat = 1, .inherit = true, .software = true };
 	struct result result = { .options = &options };
 	struct plan plan;
+	const char *regions = NULL;	/* with --rank: the file for them */
 	FILE *file = NULL;
 
 	options_advice(perf_option_advice);
@@ -393,6 +394,7 @@ int stat_main(int argc, char **argv)
 	if (options.base || options.other)
 		return measured_compare(&options);
 	if (options.rank.is_set) {
+		regions = rank_regions(&options.rank, options.output);
 		options.output = rank_output(&options.rank, options.output);
 		options.json = true;
 	}
@@ -407,14 +409,16 @@ int stat_main(int argc, char **argv)
 	if (options.series_ms)
 		series_begin(file, &options, &plan.groups[0]);
 	signals_begin();
-	if (options.marked)
-		regions_begin(&plan.groups[0]);
+	if (options.marked || regions)
+		regions_begin(options.marked ? &plan.groups[0] : NULL);
 	measure_and_keep(&result, file);
-	if (options.marked)
+	if (options.marked || regions)
 		regions_read(&result.regions);
 	if (options.openmetrics)
 		file = output_open(options.output, OUTFILE_REPLACE);
 	print_result(file, &result);
 	output_close(file);
+	if (regions)
+		regions_write(&result.regions, &options.rank, regions);
 	return exit_status(&result);
 }

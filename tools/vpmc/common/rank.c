@@ -47,18 +47,22 @@ void rank_find(struct rank *rank)
 	rank->job = getenv(launcher[i].job);
 }
 
+char *rank_regions(const struct rank *rank, const char *directory)
+{
+	return get_text("%s/regions-%u.json", directory, rank->number);
+}
+
 char *rank_output(const struct rank *rank, const char *directory)
 {
 	char *file = get_text("%s/rank-%u.json", directory, rank->number);
+	char *regions = rank_regions(rank, directory);
 
 	if (mkdir(directory, 0777) && errno != EEXIST)
 		fail(STATUS_OURS, "%s: cannot be made: %s; name a directory by -o that can be, or that is there",
 		     directory, strerror(errno));
-	if (!access(file, F_OK))
+	if (!access(file, F_OK) || !access(regions, F_OK))
 		fail(STATUS_OURS, "%s: is another run's; name another directory by -o for each run",
-		     file);
-	if (setenv("VPMC_REPORT", get_text("%s/regions-%u.json", directory,
-					   rank->number), 1))
-		fail(STATUS_OURS, "memory: there is none; end other programs");
+		     access(file, F_OK) ? regions : file);
+	free(regions);
 	return file;
 }

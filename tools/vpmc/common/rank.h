@@ -25,10 +25,12 @@ struct rank {
 void rank_find(struct rank *rank);
 
 /*
- * Returns DIR/rank-N.json for -o. Creates DIR if it does not exist. COMMAND
- * writes its region report to DIR/regions-N.json. Fails if DIR has results of
- * another run.
+ * Returns DIR/rank-N.json for -o. Creates DIR if it does not exist. Fails if
+ * DIR has results of another run.
  */
 char *rank_output(const struct rank *rank, const char *directory);
+
+/* Returns DIR/regions-N.json, for the regions of all processes of the rank. */
+char *rank_regions(const struct rank *rank, const char *directory);
 
 #endif /* RANK_H */

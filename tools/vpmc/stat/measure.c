@@ -10,12 +10,15 @@
 #include "common/signals.h"
 #include "stat/input.h"
 #include "stat/measure.h"
+#include "stat/regions.h"
 
 static void one_run(const struct result *result, unsigned int group, struct run *run)
 {
 	const struct stat_options *options = result->options;
 
 	*run = (struct run){ .group = group };
+	/* With --rank and -r, regions are those of the last run. */
+	regions_restart();
 	if (options->nr_targets)
 		target_run(options, &result->plan->groups[group], run);
 	else

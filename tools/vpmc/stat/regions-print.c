@@ -161,6 +161,10 @@ void regions_json(struct json_object *object, const struct result *result,
 	for (i = 0; i < regions->nr; i++)
 		json_object_array_add(array, region_object(result, &regions->region[i]));
 	member(object, "regions", array);
+}
+
+void regions_processes(struct json_object *object, const struct stat_regions *regions)
+{
 	member_number(object, "region_processes", regions->processes);
 	member_number(object, "region_processes_lost", regions->lost);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * -m: collects the reports about regions that libvpmc writes in COMMAND's processes.
+ * -m and --rank: collects the reports about regions that libvpmc writes in COMMAND's processes.
  *
  * They append lines to a file of this process, which needs no name in a directory and is gone with
  * it. libvpmc opens it by its path in /proc, so that a program may close all its descriptors. A
@@ -18,7 +18,10 @@
 #include <unistd.h>
 
 #include "common/fail.h"
+#include "common/json-write.h"
 #include "common/options.h"
+#include "common/output.h"
+#include "common/rank.h"
 #include "stat/plan.h"
 #include "stat/regions.h"
 
@@ -30,7 +33,7 @@ static int reports = -1;
 static void set_variable(const char *name, const char *value)
 {
 	if (value ? setenv(name, value, 1) : unsetenv(name))
-		fail(STATUS_OURS, "-m: %s cannot be set: %s; end other programs", name,
+		fail(STATUS_OURS, "regions: %s cannot be set: %s; end other programs", name,
 		     strerror(errno));
 }
 
@@ -41,16 +44,25 @@ void regions_begin(const struct group *group)
 
 	reports = memfd_create("vpmc-regions", MFD_CLOEXEC);
 	if (reports < 0)
-		fail(STATUS_OURS, "-m: there is no file for the regions: %s; end other programs",
+		fail(STATUS_OURS, "regions: there is no file for them: %s; end other programs",
 		     strerror(errno));
+	name = get_text("/proc/%d/fd/%d", getpid(), reports);
+	set_variable(FILE_VARIABLE, name);
+	free(name);
+	if (!group)
+		return;
 	/* Which optional events are left out is not known before COMMAND's set is programmed. */
 	for (i = 0; i < group->nr; i++)
 		list = options_list(list, get_text("%s%s", group->events[i].name,
 						   group->events[i].flags & VPMC_EVENT_OPTIONAL ? "?" : ""));
-	name = get_text("/proc/%d/fd/%d", getpid(), reports);
-	set_variable(FILE_VARIABLE, name);
 	set_variable(EVENTS_VARIABLE, list);
-	free(name);
+}
+
+void regions_restart(void)
+{
+	if (reports >= 0 && ftruncate(reports, 0))
+		fail(STATUS_OURS, "regions: those of an earlier run cannot be dropped: %s; leave out -r",
+		     strerror(errno));
 }
 
 /* A process, and its last report */
@@ -186,6 +198,49 @@ static void add_report(struct stat_regions *regions, struct json_object *report)
 			add_region(regions, region, 1 + number_of(thread, "merged"));
 }
 
+/*
+ * Joins the report of a process with those of others: the threads of all are in the first
+ * one. Threads of several processes need the number of theirs.
+ */
+static void join(struct stat_regions *regions, struct json_object *report)
+{
+	struct json_object *threads = json_object_object_get(report, "threads"), *thread;
+	uint64_t pid = number_of(report, "pid");
+	size_t t;
+
+	for (t = 0; (thread = element_of(report, "threads", t)); t++) {
+		if (json_object_is_type(thread, json_type_object))
+			member_number(thread, "pid", pid);
+		if (regions->reports)
+			json_object_array_add(json_object_object_get(regions->reports, "threads"),
+					      json_object_get(thread));
+	}
+	if (!regions->reports && threads)
+		regions->reports = json_object_get(report);
+}
+
+void regions_write(const struct stat_regions *regions, const struct rank *rank,
+		   const char *name)
+{
+	struct json_object *object = regions->reports;
+	FILE *file;
+
+	if (!object)
+		return;
+	/* This is of one process. */
+	json_object_object_del(object, "begun");
+	member_number(object, "processes", regions->processes);
+	/* The program may have lost the launcher's variables, or see other ones. */
+	member_number(object, "rank", rank->number);
+	json_object_object_del(object, "ranks");
+	if (rank->ranks)
+		member_number(object, "ranks", rank->ranks);
+	file = output_open(name, OUTFILE_REPLACE);
+	print_object(file, json_object_get(object));
+	putc('\n', file);
+	output_close(file);
+}
+
 void regions_read(struct stat_regions *regions)
 {
 	struct processes all = {};
@@ -196,7 +251,7 @@ void regions_read(struct stat_regions *regions)
 
 	*regions = (struct stat_regions){};
 	if (lseek(reports, 0, SEEK_SET) < 0 || !(file = fdopen(reports, "r")))
-		fail(STATUS_OURS, "-m: the regions cannot be read: %s; end other programs",
+		fail(STATUS_OURS, "regions: they cannot be read: %s; end other programs",
 		     strerror(errno));
 	while (getline(&line, &room, file) > 0)
 		take_line(&all, line);
@@ -209,6 +264,7 @@ void regions_read(struct stat_regions *regions)
 		}
 		regions->processes++;
 		add_report(regions, all.process[i].report);
+		join(regions, all.process[i].report);
 		json_object_put(all.process[i].report);
 	}
 	free(all.process);

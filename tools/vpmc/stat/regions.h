@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * -m: what the regions of COMMAND have counted, in all its threads and processes.
+ * -m and --rank: what the regions of COMMAND have counted, in all its threads and processes.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -13,6 +13,7 @@
 
 struct json_object;
 struct group;
+struct rank;
 struct result;
 
 /* An event of a region, in the order in which libvpmc has reported it. */
@@ -35,22 +36,35 @@ struct stat_regions {
 	unsigned int nr;
 	uint64_t processes;		/* that have reported regions */
 	uint64_t lost;			/* that had regions, and ended without a report */
+	struct json_object *reports;	/* the reports of all processes as one, or NULL */
 };
 
 /*
- * Asks libvpmc in the next COMMAND for its regions, which count the events of @group. The
- * environment of this process says so.
+ * Asks libvpmc in the next COMMAND for its regions. The environment of this process says so.
+ * They count the events of @group, or what they did anyway if that is NULL.
  */
 void regions_begin(const struct group *group);
 
+/* Drops what an earlier run has reported. Does nothing before regions_begin(). */
+void regions_restart(void);
+
 /* Reads what the processes of COMMAND have reported. */
 void regions_read(struct stat_regions *regions);
+
+/*
+ * Writes what libvpmc has reported in all processes of a rank to @file, as
+ * vpmc-region.schema.json describes it. Without a report there is no file.
+ */
+void regions_write(const struct stat_regions *regions, const struct rank *rank,
+		   const char *file);
 
 /* The three formats */
 void regions_text(FILE *file, const struct result *result, const struct stat_regions *regions,
 		  bool colour);
 void regions_json(struct json_object *object, const struct result *result,
 		  const struct stat_regions *regions);
+/* Adds how many processes have reported regions, and how many have not. */
+void regions_processes(struct json_object *object, const struct stat_regions *regions);
 void regions_csv(FILE *file, const struct result *result, const struct stat_regions *regions,
 		 char separator);
 

@@ -331,6 +331,8 @@ struct json_object *result_object(const struct result *result)
 		add(object, "metrics", metrics_array(result));
 	if (result->options->marked)
 		regions_json(object, result, &result->regions);
+	if (result->options->marked || result->options->rank.is_set)
+		regions_processes(object, &result->regions);
 	if (result->options->per_thread) {
 		add(object, "per_thread", threads_array(result));
 		add(object, "unlisted", number(result->nr ? result->run[0].unlisted : 0));

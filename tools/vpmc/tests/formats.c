@@ -168,7 +168,7 @@ static void choose(const char *name)
 		runs[0].unlisted = 5;
 	} else if (!strcmp(name, "regions")) {
 		options.marked = true;
-		result.regions = (struct stat_regions){ regions, 2, 4, 3 };
+		result.regions = (struct stat_regions){ regions, 2, 4, 3, NULL };
 	} else if (!strcmp(name, "no-regions")) {
 		options.marked = true;
 	} else if (!strcmp(name, "repeat")) {

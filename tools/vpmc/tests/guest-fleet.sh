@@ -29,9 +29,28 @@ for variable in PMIX_RANK PMI_RANK SLURM_PROCID; do
 	env $variable=7 vpmc stat --rank -o "$variable" -e none -- true
 	equal "$variable" 7 "$(sed -n 's/ *"rank":\([0-9]*\),/\1/p' $variable/rank-7.json)"
 done
-# shellcheck disable=SC2016
-equal "regions are to go there, too" fresh/regions-3.json \
-	"$(PMI_RANK=3 vpmc stat --rank -o fresh -e none -- sh -c 'echo $VPMC_REPORT')"
+
+# Regions go there, too. calls DIR: those of a region in its report
+calls() {
+	vpmc report "$1" | awk '/^Region / { on = $2 == "region:" } on && $1 == "calls" { print $3 }'
+}
+PMI_RANK=3 vpmc stat --rank -o /out/fresh -e instructions,branches -- sh -c 'cd /; marked forks; marked' >said 2>&1
+equal "regions of a rank: status, what is said" "0 0" "$? $(wc -l <said)"
+equal "regions of a rank: those of all processes are added up" 102 "$(calls /out/fresh)"
+equal "regions of a rank: its processes, each with its number" "4 4" \
+	"$(sed -n 's/.*"processes":\([0-9]*\).*/\1/p' /out/fresh/regions-3.json) $(grep -o '"pid":[0-9]*}' /out/fresh/regions-3.json | sort -u | wc -l)"
+equal "regions of a rank: none is missing" 0 "$(vpmc report /out/fresh | grep -c 'are missing')"
+PMI_RANK=3 vpmc stat --rank -o turns -r 3 -e instructions -- marked >said 2>&1
+equal "regions of a rank: with -r those of the last run" 100 "$(calls turns)"
+PMI_RANK=3 VPMC_REPORT=own.json vpmc stat --rank -o cut -m -e instructions -- sh -c 'marked; marked exec' >said 2>&1
+equal "regions of a rank: what is missing is told" \
+	"200 Rank 3: 1 processes with regions ended by a signal, _exit() or execve(): their regions are missing." \
+	"$(calls cut) $(vpmc report cut | grep 'are missing')"
+equal "regions of a rank: VPMC_REPORT is left as it is" 1 "$(grep -c '"kind":"regions"' own.json)"
+rm cut/rank-3.json
+V='vpmc: '
+bad "regions of a rank: those of another run" 125 "${V}cut/regions-3.json: is another run's; name another directory by -o for each run" \
+	env PMI_RANK=3 vpmc stat --rank -o cut -e none true
 
 # Ranks that counted nothing, or not all: the report says so as vpmc stat does.
 # remark DIR OPTION...: what it says of two ranks that are counted so
@@ -58,7 +77,6 @@ Rank 1 ended with status 7.; "ended":[{"rank":0,"exit_status":7},{"rank":1,"exit
 	"$(remark seven --timeout 500 -- sh -c 'trap "kill \$!; exit 7" TERM; sleep 100 & wait')"
 equal "nothing is said of ranks that were counted" '; "ended":[],"remarks":[],"living"' "$(remark well -- known)"
 
-V='vpmc: '
 bad "--rank without a launcher" 125 "${V}--rank: no launcher has set OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK or SLURM_PROCID; start vpmc by one, such as mpirun" \
 	vpmc stat --rank -o d true
 bad "a rank that is no number" 125 "${V}PMI_RANK one: not a number from 0 to 10000000; give one" env PMI_RANK=one vpmc stat --rank -o d true

@@ -10,9 +10,9 @@
  *
  * Without -DVPMC the macros are empty, and the program needs no library. With -DVPMC, and
  * -lvpmc, each pass of a marker is a sample of the region of that name, in the thread that
- * passes it. Nothing is counted unless somebody asks for it: vpmc stat -m, VPMC_EVENTS or
- * VPMC_REPORT in the environment, or a program that has opened its regions itself.
- * vpmc-marker(7) describes this.
+ * passes it. Nothing is counted unless somebody asks for it: vpmc stat -m or --rank,
+ * VPMC_EVENTS or VPMC_REPORT in the environment, or a program that has opened its regions
+ * itself. vpmc-marker(7) describes this.
  *
  * Copyright (C) 2026 vpmc developers
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Hands the report of each process to vpmc stat -m.
+ * Hands the report of each process to vpmc stat -m or --rank.
  *
  * The variable VPMC_STAT_REGIONS names a file. A process appends one line of JSON when it
  * opens its first regions, and one with its report when it ends. So vpmc stat knows of processes
