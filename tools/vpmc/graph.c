@@ -251,9 +251,13 @@ static void measure(struct graph *graph, const struct stat_options *options)
 		note("%s", plan.note);
 	if (run.revoked)
 		note("the PMU: it was taken away, by the administrator or for a CPU that lacks its counters; the counts are those up to then");
+	if (run.living)
+		note("%llu threads: live on and are not in the graph any more; let COMMAND wait for them",
+		     (unsigned long long)run.living);
 	departures_note(&run.left, "what they did later is not in the graph");
 	graph->command = options->command;
 	graph->status = run.status;
+	graph->living = run.living;
 	set_events(graph, &plan.groups[0], &run);
 	graph_load(graph, directory, &plan.groups[0]);
 	graph_load_lost(graph, directory);

@@ -47,6 +47,7 @@ static void print_head(FILE *file, const struct graph *graph)
 	print_member(file, "outside", values(graph, graph->outside));
 	print_member(file, "unrecorded", json_object_new_uint64(graph->unrecorded));
 	print_member(file, "stopped", json_object_new_uint64(graph->stopped));
+	print_member(file, "living", json_object_new_uint64(graph->living));
 }
 
 static struct json_object *function_object(const struct graph *graph,

@@ -78,6 +78,7 @@ struct graph {
 	struct tree all;		/* tree of all threads together */
 	uint64_t unrecorded;		/* threads without a tree */
 	uint64_t stopped;		/* threads whose tree ends early */
+	uint64_t living;		/* threads that have not ended with COMMAND */
 	char *why;			/* why a thread has no tree, or NULL */
 };
 

@@ -69,6 +69,14 @@ equal "a child with counters of its own: a line says so" \
 	"vpmc: 1 threads: programmed counters of their own; what they did later is not in the graph" \
 	"$(grep '^vpmc: [0-9]' said)"
 
+# shellcheck disable=SC2016 # for the other shell
+graph living sh -c 'sleep 100 & echo $! >sleeper; calls plain 1'
+equal "a child that lives on: a line says so" \
+	"vpmc: 1 threads: live on and are not in the graph any more; let COMMAND wait for them" "$(grep '^vpmc: [0-9]' said)"
+kill "$(cat sleeper)"
+equal "a child that lives on: the JSON has it" '"living":1,' "$(grep living /out/living.json)"
+equal "a program whose threads have all ended" '"living":0,' "$(grep living /out/plain.json)"
+
 # A program that restricts itself runs on. What could not be recorded is counted:
 # KIND, threads without a tree, threads that stopped
 while read -r kind unrecorded stopped; do
