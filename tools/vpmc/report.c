@@ -20,6 +20,8 @@
 #include "profile/samples.h"
 #include "stat/merge.h"
 
+#define WHAT_TO_NAME	"name a directory of vpmc stat --rank, or a file of vpmc graph or vpmc record"
+
 enum { OPTION_HTML = 0x100, OPTION_FOLDED, OPTION_SYMFS };
 
 struct report_options {
@@ -128,6 +130,16 @@ static void report_samples(const struct report_options *options)
 	output_close(file);
 }
 
+/* What it is decides how it is read, and a pipe can be read only once. */
+static void check_file(const char *file, const struct stat *status)
+{
+	if (!S_ISDIR(status->st_mode) && !S_ISREG(status->st_mode))
+		fail(STATUS_OURS, "%s: is a pipe or a device, which cannot be read; let vpmc graph or vpmc record write a file by -o, and name that",
+		     file);
+	if (S_ISREG(status->st_mode) && !status->st_size)
+		fail(STATUS_OURS, "%s: is empty; " WHAT_TO_NAME, file);
+}
+
 int report_main(int argc, char **argv)
 {
 	static const struct argp_option option[] = {
@@ -149,10 +161,11 @@ int report_main(int argc, char **argv)
 
 	options_parse("vpmc report", &argp, argc, argv, &options);
 	if (!options.file)
-		fail(STATUS_OURS, "DIR: there is none; name a directory of vpmc stat --rank, or a file of vpmc graph");
+		fail(STATUS_OURS, "DIR or FILE: there is none; " WHAT_TO_NAME);
 	if (stat(options.file, &status))
-		fail(STATUS_OURS, "%s: cannot be read: %s; name a directory of vpmc stat --rank, or a file of vpmc graph",
+		fail(STATUS_OURS, "%s: cannot be read: %s; " WHAT_TO_NAME,
 		     options.file, strerror(errno));
+	check_file(options.file, &status);
 	if (S_ISDIR(status.st_mode))
 		report_ranks(&options);
 	else if (samples_is_file(options.file))

@@ -26,7 +26,7 @@ struct page {
 __attribute__((__noreturn__))
 static void is_other(const char *file)
 {
-	fail(STATUS_OURS, "%s: is not what vpmc graph writes; name a BASE.json of it",
+	fail(STATUS_OURS, "%s: is not what vpmc graph or vpmc record writes; name a BASE.json of vpmc graph, or a file of vpmc record",
 	     file);
 }
 
@@ -115,7 +115,7 @@ struct page *page_read(const char *file)
 		fail(STATUS_OURS, "%s: has more than one object, or something else behind it; run vpmc graph again",
 		     file);
 	if (!json_object_is_type(page->graph, json_type_object))
-		fail(STATUS_OURS, "%s: cannot be read: it is cut off, or not JSON; run vpmc graph again",
+		fail(STATUS_OURS, "%s: cannot be read: it is no file of vpmc record, and no JSON, or cut off; name a file of vpmc record, or run vpmc graph again",
 		     file);
 	kind = typed(page->graph, "kind", json_type_string);
 	if (!kind || strcmp(json_object_get_string(kind), "graph"))

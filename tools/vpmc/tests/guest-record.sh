@@ -176,7 +176,18 @@ bad "a file of 8 bytes" 125 "${V}short.record: is cut off before its first sampl
 bad "a file of an earlier version" 125 "${V}earlier.record: has the version 2, and this vpmc reads version 3; use the vpmc that wrote it" \
 	vpmc report earlier.record
 echo nothing >nothing.record
-begins "a file of something else" 125 "${V}nothing.record: " vpmc report nothing.record
+bad "a file of something else" 125 \
+	"${V}nothing.record: cannot be read: it is no file of vpmc record, and no JSON, or cut off; name a file of vpmc record, or run vpmc graph again" \
+	vpmc report nothing.record
+bad "a pipe" 125 "${V}/dev/stdin: is a pipe or a device, which cannot be read; let vpmc graph or vpmc record write a file by -o, and name that" \
+	sh -c 'vpmc record -o - -- true 2>/dev/null | vpmc report /dev/stdin'
+equal "a file as standard input" "0 1" "$(vpmc report /dev/stdin </out/plain.record >said 2>/dev/null; echo $?) $(grep -c ' one *sampled$' said)"
+# Names of threads may have characters that command a terminal, and bytes that are none.
+odd=$(printf '\033[7m\302\233\303\274\377\\x1')
+cp "$(command -v known)" "$odd"
+vpmc record -e instructions -c 10000 -o odd.record -- "./$odd"
+equal "--folded: control characters are escaped" "$(printf '\\x1b[7m\\xc2\\x9b\303\274\\xff\\x5cx1')" \
+	"$(vpmc report --folded odd.record | sed -n '1s,-[0-9]*/.*,,p')"
 bad "two formats" 125 "${V}-j, --html and --folded: one format is possible at a time; leave out the others" vpmc report -j --html /out/plain.record
 
 # a full disk
