@@ -215,6 +215,7 @@ static void take_ends(struct side *side, struct json_object *object)
 	side->exit_status = number(side, object, "exit_status");
 	side->signal = number(side, object, "signal");
 	side->interrupted_by = number(side, object, "interrupted_by");
+	side->runs_wanted = number(side, object, "runs_wanted");
 	side->input_was_read = is_true(side, object, "input_was_read");
 	side->early = is_true(side, object, "early");
 	side->early_runs = number(side, object, "early_runs");
@@ -342,6 +343,9 @@ void side_check(const struct side *side, bool measured)
 		fail(measured ? STATUS_SIGNAL + (int)side->interrupted_by : STATUS_OURS,
 		     "%s: has not all runs: signal %" PRIu64 " came; count it again",
 		     side->name, side->interrupted_by);
+	if (side->runs_wanted)
+		fail(STATUS_OURS, "%s: has not all runs: %" PRIu64 " were to be made, and one could not begin; count it again",
+		     side->name, side->runs_wanted);
 	/* SIGTERM of --timeout is no failure. If some runs alone got it, they are refused below. */
 	if (side->signal && !(side->timed_out && side->signal == SIGTERM))
 		fail(measured ? STATUS_SIGNAL + (int)side->signal : STATUS_OURS,

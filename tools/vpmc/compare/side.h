@@ -45,6 +45,7 @@ struct side {
 	bool input_was_read;
 	bool incomplete;	/* the administrator or a program has ended the counting */
 	uint64_t interrupted_by;
+	uint64_t runs_wanted;	/* if not all were made */
 	uint64_t exit_status, signal;	/* of the command */
 	uint64_t living, replaced;
 	struct departures left;
