@@ -103,14 +103,22 @@ lock() {
 	need flock
 	make_cache
 	eval "exec $2>>\"\$cache/lock/\$1\""
-	if ! flock -n "$2"; then
-		say "waiting for the $1 lock, held by" \
-			"$(cat "$cache/lock/$1.holder" 2>/dev/null || echo 'another run')"
-		# the holder makes progress, or run-tests ends it
-		until flock -w 5 "$2"; do
-			beat
-		done
-	fi
+	flock -n "$2" || await_lock "$1" "$2"
+	hold_lock "$1"
+}
+
+# await_lock NAME FD: says who has the lock, and waits for it
+await_lock() {
+	say "waiting for the $1 lock, held by" \
+		"$(cat "$cache/lock/$1.holder" 2>/dev/null || echo 'another run')"
+	# the holder makes progress, or run-tests ends it
+	until flock -w 5 "$2"; do
+		beat
+	done
+}
+
+# hold_lock NAME: tells other runs who has the lock, and children that they need not take it
+hold_lock() {
 	echo "process $$ ($prog of $top)" >"$cache/lock/$1.holder"
 	VPMC_LOCKS=${VPMC_LOCKS:-},$1
 	export VPMC_LOCKS
