@@ -8,6 +8,10 @@ export LC_ALL
 prog=${0##*/}
 VPMC_TOP=$top
 VPMC_CACHE=${VPMC_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vpmc}
+case $VPMC_CACHE in
+/*) ;;
+*) VPMC_CACHE=$(pwd -P)/$VPMC_CACHE ;;
+esac
 VPMC_BUILD=$top/build
 VPMC_T0=${VPMC_T0:-$(date +%s)}
 export VPMC_TOP VPMC_CACHE VPMC_BUILD VPMC_T0
@@ -89,8 +93,18 @@ make_results() {
 		die "$logdir cannot be written${_err:+ (${_err##*: })}: results need a directory of yours; use a clone of your own"
 }
 
+# check_path NAME PATH HELP: dies if make and the shell's commands cannot build there
+check_path() {
+	case $2 in
+	*[[:space:]\"\$%\&\'\(\)*:\;\<\>?\\\`\|]*)
+		die "the path of $1 has a blank, a colon or another character that make does not take ($2): $3" ;;
+	esac
+}
+
 # make_cache: makes the directory for downloads and builds
 make_cache() {
+	check_path "this clone" "$top" "move it to another directory"
+	check_path "the cache" "$cache" "VPMC_CACHE=DIR takes another one"
 	mkdir -p "$cache/lock" && [ -w "$cache/lock" ] ||
 		die "$cache cannot be written: downloads and builds need a directory of yours; VPMC_CACHE=DIR takes another one"
 }

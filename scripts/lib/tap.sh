@@ -5,6 +5,10 @@
 
 tests=0 failures=0 planned=
 VPMC_CACHE=${VPMC_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vpmc}
+case $VPMC_CACHE in
+/*) ;;
+*) VPMC_CACHE=$(pwd -P)/$VPMC_CACHE ;;
+esac
 export VPMC_CACHE
 work=${VPMC_BUILD:-$top/build}/test
 mkdir -p "$work"

@@ -9,8 +9,8 @@ VERSIONS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "vers
 
 
 def directory():
-    return os.environ.get("VPMC_CACHE") or os.path.join(
-        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "vpmc")
+    return os.path.join(os.getcwd(), os.environ.get("VPMC_CACHE") or os.path.join(
+        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "vpmc"))
 
 
 def base():
