@@ -14,7 +14,7 @@ _vpmc_events()
 		list=${list##*,}
 		;;
 	esac
-	COMPREPLY=($(compgen -P "$before" -W "none ${2-} $(vpmc list --names 2>/dev/null)" -- "$list"))
+	COMPREPLY=($(compgen -P "$before" -W "${2-} $(vpmc list --names 2>/dev/null)" -- "$list"))
 	compopt -o nospace
 }
 
@@ -89,22 +89,26 @@ _vpmc()
 		esac
 		;;
 	info)
-		COMPREPLY=($(compgen -W "-j -q --json --quiet --help" -- "$cur"))
+		COMPREPLY=($(compgen -W "-j -q --json --quiet --help --usage --version" -- "$cur"))
 		;;
 	list)
-		COMPREPLY=($(compgen -W "-g -n --groups --names --help $(vpmc list --names 2>/dev/null)" -- "$cur"))
+		COMPREPLY=($(compgen -W "-g -n --groups --names --help --usage --version $(vpmc list --names 2>/dev/null)" -- "$cur"))
 		;;
 	bench)
-		COMPREPLY=($(compgen -W "-n -H -j --samples --histogram --json --help" -- "$cur"))
+		COMPREPLY=($(compgen -W "-n -H -j --samples --histogram --json --help --usage --version" -- "$cur"))
 		;;
 	cpus)
-		COMPREPLY=($(compgen -W "-C -e -d -n --cpu --event --delay --rounds --revoke --help" -- "$cur"))
+		case $prev in
+		-e | --event) _vpmc_events "$cur" ;;
+		-C | --cpu | -d | --delay | -n | --rounds) ;;
+		*) COMPREPLY=($(compgen -W "-C -e -d -n --cpu --event --delay --rounds --revoke --help --usage --version" -- "$cur")) ;;
+		esac
 		;;
 	ctl)
 		if [[ $prev == -[pt] || $prev == --[pt]id ]]; then
 			_pids
 		else
-			COMPREPLY=($(compgen -W "start stop clear read -p -t -j --pid --tid --json --help" -- "$cur"))
+			COMPREPLY=($(compgen -W "start stop clear read -p -t -j --pid --tid --json --help --usage --version" -- "$cur"))
 		fi
 		;;
 	esac
@@ -139,7 +143,7 @@ _vpmc_stat()
 	_vpmc_command_began "$1" "-C -D -e -I -M -r -x -o -p -t --cpu --delay --event --group --interval-print --timeout --repeat --csv --format --interval --output --pid --tid --warmup --compare --vs --limit" && return
 	case $prev in
 	-e | --event)
-		_vpmc_events "$cur" "task-clock context-switches cpu-migrations page-faults minor-faults major-faults user-time system-time max-rss duration_time"
+		_vpmc_events "$cur" "none task-clock context-switches cpu-migrations page-faults minor-faults major-faults user-time system-time max-rss duration_time"
 		return
 		;;
 	-M | --group)
