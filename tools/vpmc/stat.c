@@ -232,6 +232,8 @@ static void check_format(const struct stat_options *options)
 		fail(STATUS_OURS, "--format openmetrics: goes on from what its file has; name the file by -o");
 	if (options->openmetrics && (options->repeat > 1 || options->split))
 		fail(STATUS_OURS, "--format openmetrics: is of one run; leave out -r and --split");
+	if (options->openmetrics && (options->per_thread || options->metrics))
+		fail(STATUS_OURS, "--format openmetrics: has the sums alone; leave out --per-thread and --metrics");
 	if (options->interval_ms && !options->openmetrics)
 		fail(STATUS_OURS, "--interval: is for --format openmetrics; add that");
 	if (!options->rank.is_set)

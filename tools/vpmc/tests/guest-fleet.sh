@@ -141,6 +141,10 @@ vpmc stat --format openmetrics --no-inherit -o replaced.prom -e instructions --i
 equal "openmetrics: a set that is replaced stays in the sum" "1 1" \
 	"$(metrics replaced.prom 'vpmc_left_threads_total{way="replacement"}') $(metrics replaced.prom "$instructions" | awk '{ print ($1 > 0) }')"
 bad "openmetrics and -r" 125 "${V}--format openmetrics: is of one run; leave out -r and --split" vpmc stat --format openmetrics -o x -r 2 true
+for option in --per-thread --metrics; do
+	bad "openmetrics and $option" 125 "${V}--format openmetrics: has the sums alone; leave out --per-thread and --metrics" \
+		vpmc stat --format openmetrics -o x $option true
+done
 bad "openmetrics and -j" 125 "${V}--format openmetrics: one format is possible at a time; leave out -j and -x" vpmc stat --format openmetrics -j -o x true
 bad "--interval of another format" 125 "${V}--interval: is for --format openmetrics; add that" vpmc stat --interval 1 true
 bad "--interval 0" 125 "${V}--interval 0: not a number from 0.001 to 1000000; give one" vpmc stat --interval 0 true
