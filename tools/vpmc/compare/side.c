@@ -323,7 +323,7 @@ static void check_whole(const struct side *side)
 	const struct series *run_time = side_find(side, "run-time");
 
 	if (side->early)
-		fail(STATUS_OURS, "%s: ended before the delay of -D was over, and nothing was counted; count both with a shorter delay",
+		fail(STATUS_OURS, "%s: a run ended before the delay of -D was over; count both with a shorter delay",
 		     side->name);
 	/* The member is there if no run was started. Of a single run, its run time tells. */
 	if (side->not_started ||

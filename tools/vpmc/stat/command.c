@@ -50,7 +50,7 @@ static bool is_over(struct counted *counted, struct run *run)
 	return pid != 0;
 }
 
-/* Writes what OpenMetrics or -I have of the interval that ends now. */
+/* Adds to OpenMetrics, or writes for -I, what was counted in the interval that ends now. */
 static void end_interval(struct counted *counted, struct moments *moments,
 			 const struct stat_options *options)
 {
@@ -59,7 +59,7 @@ static void end_interval(struct counted *counted, struct moments *moments,
 
 	tap_step(&counted->tap, &run);
 	if (options->openmetrics)
-		openmetrics_write(&run);
+		openmetrics_add(&run);
 	else
 		series_write(&interval, &run);
 }
@@ -75,6 +75,8 @@ static void do_what_is_due(struct counted *counted, struct moments *moments,
 		break;
 	case MOMENT_INTERVAL:
 		end_interval(counted, moments, options);
+		if (options->openmetrics)
+			openmetrics_write();
 		break;
 	case MOMENT_TIMEOUT:
 		run->timed_out = true;

@@ -375,7 +375,7 @@ static int write_now(const struct result *result)
 	return err;
 }
 
-static void add_interval(const struct run *interval)
+void openmetrics_add(const struct run *interval)
 {
 	unsigned int i;
 
@@ -392,15 +392,12 @@ static void add_interval(const struct run *interval)
 }
 
 /* COMMAND is not disturbed by an error here. The next interval brings another try. */
-void openmetrics_write(const struct run *interval)
+void openmetrics_write(void)
 {
 	static bool told;
 	struct result result = { .options = counted->options, .plan = counted->plan,
 				 .run = &so_far, .nr = 1 };
-	int err;
-
-	add_interval(interval);
-	err = write_now(&result);
+	int err = write_now(&result);
 
 	if (err && !told)
 		note("%s: cannot be written: %s; it is tried again at each interval",

@@ -18,7 +18,10 @@ void openmetrics_begin(const struct result *result);
 /* Prints the counts of all intervals, and what @result alone knows of COMMAND. */
 void print_openmetrics(FILE *file, const struct result *result);
 
-/* Writes the counts so far, with those of the interval that ends now. */
-void openmetrics_write(const struct run *interval);
+/* Adds the counts of an interval. */
+void openmetrics_add(const struct run *interval);
+
+/* Writes the counts so far. */
+void openmetrics_write(void);
 
 #endif /* OPENMETRICS_H */

@@ -10,6 +10,7 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <json-c/json.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -37,18 +38,33 @@ static void set_variable(const char *name, const char *value)
 		     strerror(errno));
 }
 
-void regions_begin(const struct group *group)
+/*
+ * Makes a file for the reports of the next COMMAND. Processes of an earlier run that live on
+ * write to that run's name, so this one gets a higher number, while there are some.
+ */
+static void new_file(void)
 {
-	char *list = NULL, *name;
-	unsigned int i;
+	int fd = memfd_create("vpmc-regions", MFD_CLOEXEC), higher;
+	char *name;
 
-	reports = memfd_create("vpmc-regions", MFD_CLOEXEC);
-	if (reports < 0)
+	if (fd < 0)
 		fail(STATUS_OURS, "regions: there is no file for them: %s; end other programs",
 		     strerror(errno));
+	higher = fcntl(fd, F_DUPFD_CLOEXEC, reports + 1);
+	if (higher >= 0)
+		close(fd);
+	reports = higher >= 0 ? higher : fd;
 	name = get_text("/proc/%d/fd/%d", getpid(), reports);
 	set_variable(FILE_VARIABLE, name);
 	free(name);
+}
+
+void regions_begin(const struct group *group)
+{
+	char *list = NULL;
+	unsigned int i;
+
+	new_file();
 	if (!group)
 		return;
 	/* Which optional events are left out is not known before COMMAND's set is programmed. */
@@ -60,9 +76,12 @@ void regions_begin(const struct group *group)
 
 void regions_restart(void)
 {
-	if (reports >= 0 && ftruncate(reports, 0))
-		fail(STATUS_OURS, "regions: those of an earlier run cannot be dropped: %s; leave out -r",
-		     strerror(errno));
+	int before = reports;
+
+	if (before < 0)
+		return;
+	new_file();
+	close(before);
 }
 
 /* A process, and its last report */

@@ -234,6 +234,14 @@ void print_csv(FILE *file, const struct result *result)
 		print_line(file, &(struct line){
 			.event = "timed-out", .unit = "runs", .mark = remarks_mark(&remarks),
 			.value = value_of_one(remarks.timed_out) }, separator);
+	if (result->early)
+		print_line(file, &(struct line){
+			.event = "early-runs", .unit = "runs", .mark = remarks_mark(&remarks),
+			.value = value_of_one(result->early) }, separator);
+	if (remarks.made < remarks.wanted)
+		print_line(file, &(struct line){
+			.event = "runs-wanted", .unit = "runs", .mark = remarks_mark(&remarks),
+			.value = value_of_one(remarks.wanted) }, separator);
 	remarks_numbers(&remarks, print_remark,
 			&(struct remark_lines){ file, separator,
 						remarks_mark(&remarks) });

@@ -309,7 +309,7 @@ static void add_all(const struct target *target, struct run *run, bool rows)
 				target->member[i].name, rows);
 }
 
-/* Writes what OpenMetrics or -I have of the interval that ends now. */
+/* Adds to OpenMetrics, or writes for -I, what was counted in the interval that ends now. */
 static void end_interval(struct target *target, struct moments *moments)
 {
 	struct interval interval = moments_interval(moments);
@@ -320,7 +320,7 @@ static void end_interval(struct target *target, struct moments *moments)
 		if (target->member[i].tap.v)
 			tap_step(&target->member[i].tap, &run);
 	if (target->options->openmetrics)
-		openmetrics_write(&run);
+		openmetrics_add(&run);
 	else
 		series_write(&interval, &run);
 }
@@ -337,6 +337,8 @@ static bool do_what_is_due(struct target *target, struct moments *moments,
 		break;
 	case MOMENT_INTERVAL:
 		end_interval(target, moments);
+		if (target->options->openmetrics)
+			openmetrics_write();
 		break;
 	case MOMENT_TIMEOUT:
 		run->timed_out = true;
@@ -354,39 +356,51 @@ static bool do_what_is_due(struct target *target, struct moments *moments,
 /* What is waited for: signals, the end of each process of -p, and what becomes of the sets */
 struct waited {
 	struct pollfd *fds;	/* the first one is of signals */
-	struct pollfd *process, *member;	/* of each in struct target */
-	unsigned int nr;
+	struct pollfd *process;	/* of each process in struct target */
+	struct pollfd *set;	/* of each set that we have programmed */
+	struct tap **tap;	/* these sets */
+	unsigned int nr_sets;
 	unsigned int living;	/* number of targets that live */
 };
 
-static void waited_open(struct waited *waited, const struct target *target)
+static void waited_open(struct waited *waited, struct target *target)
 {
 	unsigned int i;
 
-	waited->nr = 1 + target->nr_processes + target->nr;
-	waited->fds = get_memory(NULL, waited->nr, sizeof(*waited->fds));
+	waited->fds = get_memory(NULL, 1 + target->nr_processes + target->nr, sizeof(*waited->fds));
+	waited->tap = get_memory(NULL, target->nr, sizeof(*waited->tap));
 	waited->process = waited->fds + 1;
-	waited->member = waited->process + target->nr_processes;
-	waited->living = 0;
+	waited->set = waited->process + target->nr_processes;
+	waited->nr_sets = waited->living = 0;
 	waited->fds[0] = (struct pollfd){ .fd = signal_fd(), .events = POLLIN };
 	for (i = 0; i < target->nr_processes; i++) {
 		waited->process[i] = (struct pollfd){ .fd = target->process[i], .events = POLLIN };
 		waited->living += target->process[i] >= 0;
 	}
+	/* poll() takes no more entries than there may be files, so all of them are open ones. */
 	for (i = 0; i < target->nr; i++) {
-		const struct vpmc *v = target->member[i].tap.v;
+		struct tap *tap = &target->member[i].tap;
 
+		if (!tap->v)
+			continue;
 		/* poll() tells the end of a thread, and a revocation, in any case. */
-		waited->member[i] = (struct pollfd){ .fd = v ? vpmc_fd(v) : -1 };
+		waited->set[waited->nr_sets] = (struct pollfd){ .fd = vpmc_fd(tap->v) };
+		waited->tap[waited->nr_sets++] = tap;
 		waited->living += target->options->threads;
 	}
+}
+
+static void waited_poll(struct waited *waited, const struct target *target, int ms)
+{
+	if (poll(waited->fds, 1 + target->nr_processes + waited->nr_sets, ms) < 0 && errno != EINTR)
+		fail(STATUS_OURS, "targets: they cannot be waited for: %s; name fewer of them", strerror(errno));
 }
 
 /*
  * Notes which sets were revoked: that is visible only while the thread lives. Returns true
  * if the last target has ended.
  */
-static bool waited_look(struct waited *waited, struct target *target)
+static bool waited_look(struct waited *waited, const struct target *target)
 {
 	unsigned int i;
 
@@ -395,10 +409,10 @@ static bool waited_look(struct waited *waited, struct target *target)
 			waited->process[i].fd = -1;
 			waited->living--;
 		}
-	for (i = 0; i < target->nr; i++)
-		if (waited->member[i].fd >= 0 && waited->member[i].revents) {
-			target->member[i].tap.revoked |= !!(waited->member[i].revents & POLLERR);
-			waited->member[i].fd = -1;
+	for (i = 0; i < waited->nr_sets; i++)
+		if (waited->set[i].fd >= 0 && waited->set[i].revents) {
+			waited->tap[i]->revoked |= !!(waited->set[i].revents & POLLERR);
+			waited->set[i].fd = -1;
 			waited->living -= target->options->threads;
 		}
 	return !waited->living;
@@ -422,7 +436,7 @@ static void wait_for(struct target *target, struct child *child,
 			run->has_status = true;
 			break;
 		}
-		poll(waited.fds, waited.nr, moments_wait(moments));
+		waited_poll(&waited, target, moments_wait(moments));
 		over = waited_look(&waited, target);
 		if (do_what_is_due(target, moments, child, run))
 			break;
@@ -432,6 +446,7 @@ static void wait_for(struct target *target, struct child *child,
 			break;
 	}
 	free(waited.fds);
+	free(waited.tap);
 }
 
 static void add_result(struct target *target, struct moments *moments, struct run *run)

@@ -62,7 +62,7 @@ bad "--compare --limit of an event that is left out" 125 "${V}--limit branch-mis
 	vpmc stat --compare usual.json --limit branch-misses=1% -- touch ran
 bad "--limit of no event" 125 "${V}--limit 1%: is of all events, and none is compared; count one, or name one of run-time,elapsed" \
 	vpmc stat --vs true --limit 1% -e none -- touch ran
-early="ended before the delay of -D was over, and nothing was counted; count both with a shorter delay"
+early="a run ended before the delay of -D was over; count both with a shorter delay"
 bad "--vs -D: both end before" 125 "${V}--vs: $early" vpmc stat -D 100000 -e instructions --vs true --limit 0% -- true
 vpmc stat -D 100000 -j -o early.json -e instructions -- true
 bad "--compare -D: the base has ended before" 125 "${V}early.json: $early" vpmc stat -D 100000 --compare early.json --limit 0% -- touch ran
