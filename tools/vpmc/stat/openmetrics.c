@@ -75,7 +75,7 @@ static uint64_t way_number(const struct run *run, unsigned int way)
 {
 	if (way == DEPARTURES)
 		return run->replaced;
-	/* What is lost is the threads of the family: the set itself is no part of it. */
+	/* The kernel counts lost threads that had inherited. A set of ours is one more. */
 	return most(run->left.number[way], way == DEPARTURE_REVOCATION && run->revoked);
 }
 
@@ -343,7 +343,7 @@ void print_openmetrics(FILE *file, const struct result *result)
 	struct run run = so_far;
 	struct result one = *result;
 
-	/* -r is another run's, so there is one, unless a signal came before. */
+	/* There is one run, or none if a signal came before it: -r is refused. */
 	if (result->nr) {
 		run.has_usage = result->run[0].has_usage;
 		run.usage = result->run[0].usage;
@@ -384,7 +384,10 @@ void openmetrics_add(const struct run *interval)
 	so_far.counts.ns += interval->counts.ns;
 	so_far.counts.switches += interval->counts.switches;
 	so_far.counts.migrations += interval->counts.migrations;
-	/* These are of the whole. A family that a program has replaced has none any more. */
+	/*
+	 * Each interval has these of the whole. They become zero when a program replaces the
+	 * set, so the most is taken.
+	 */
 	for (i = 0; i < DEPARTURES; i++)
 		so_far.left.number[i] = most(so_far.left.number[i], interval->left.number[i]);
 	so_far.replaced = most(so_far.replaced, interval->replaced);

@@ -111,7 +111,7 @@ struct remarks {
 	unsigned int made;	/* number of runs that were made */
 	int signal;		/* what ended them before, or 0 if the next one could not begin */
 	unsigned int timed_out;	/* number of runs that --timeout has ended */
-	bool early;		/* a run ended before -D was over */
+	bool early;		/* all runs of a group ended before -D was over */
 	bool not_started;	/* --stopped, and nobody has started the counters */
 	bool revoked;
 	bool detached;
