@@ -342,6 +342,7 @@ static void print_result(FILE *file, const struct result *result)
 static struct {
 	FILE *file;
 	struct result *result;
+	const char *regions;		/* the file for regions, or NULL */
 } unprinted;
 
 /* A later run of -r cannot begin. The earlier ones are not lost. */
@@ -350,15 +351,21 @@ static void print_unprinted(void)
 	if (!unprinted.result->nr)
 		return;
 	measure_end(unprinted.result);
+	if (unprinted.regions)
+		regions_read_earlier(&unprinted.result->regions);
 	print_result(unprinted.file, unprinted.result);
 	output_close(unprinted.file);
+	if (unprinted.regions)
+		regions_write(&unprinted.result->regions, &unprinted.result->options->rank,
+			      unprinted.regions);
 }
 
 /* Makes all runs. If one fails after others, these are printed. */
-static void measure_and_keep(struct result *result, FILE *file)
+static void measure_and_keep(struct result *result, FILE *file, const char *regions)
 {
 	unprinted.file = file;
 	unprinted.result = result;
+	unprinted.regions = regions;
 	if (file)
 		fail_after(print_unprinted);
 	measure(&result, 1);
@@ -413,7 +420,7 @@ int stat_main(int argc, char **argv)
 	signals_begin();
 	if (options.marked || regions)
 		regions_begin(options.marked ? &plan.groups[0] : NULL);
-	measure_and_keep(&result, file);
+	measure_and_keep(&result, file, regions);
 	if (options.marked || regions)
 		regions_read(&result.regions);
 	if (options.openmetrics)

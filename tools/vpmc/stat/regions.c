@@ -29,7 +29,8 @@
 #define FILE_VARIABLE	"VPMC_STAT_REGIONS"
 #define EVENTS_VARIABLE	"VPMC_EVENTS"
 
-static int reports = -1;
+static int reports = -1;	/* the file for the next run, or of the last one that has begun */
+static int earlier = -1;	/* the file of the run before */
 
 static void set_variable(const char *name, const char *value)
 {
@@ -76,12 +77,12 @@ void regions_begin(const struct group *group)
 
 void regions_restart(void)
 {
-	int before = reports;
-
-	if (before < 0)
+	if (reports < 0)
 		return;
+	if (earlier >= 0)
+		close(earlier);
+	earlier = reports;
 	new_file();
-	close(before);
 }
 
 /* A process, and its last report */
@@ -260,7 +261,7 @@ void regions_write(const struct stat_regions *regions, const struct rank *rank,
 	output_close(file);
 }
 
-void regions_read(struct stat_regions *regions)
+static void read_file(struct stat_regions *regions, int fd)
 {
 	struct processes all = {};
 	char *line = NULL;
@@ -269,7 +270,7 @@ void regions_read(struct stat_regions *regions)
 	FILE *file;
 
 	*regions = (struct stat_regions){};
-	if (lseek(reports, 0, SEEK_SET) < 0 || !(file = fdopen(reports, "r")))
+	if (lseek(fd, 0, SEEK_SET) < 0 || !(file = fdopen(fd, "r")))
 		fail(STATUS_OURS, "regions: they cannot be read: %s; end other programs",
 		     strerror(errno));
 	while (getline(&line, &room, file) > 0)
@@ -287,4 +288,15 @@ void regions_read(struct stat_regions *regions)
 		json_object_put(all.process[i].report);
 	}
 	free(all.process);
+}
+
+void regions_read(struct stat_regions *regions)
+{
+	read_file(regions, reports);
+}
+
+void regions_read_earlier(struct stat_regions *regions)
+{
+	if (earlier >= 0)
+		read_file(regions, earlier);
 }

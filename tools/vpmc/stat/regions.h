@@ -45,11 +45,17 @@ struct stat_regions {
  */
 void regions_begin(const struct group *group);
 
-/* Drops what an earlier run has reported. Does nothing before regions_begin(). */
+/*
+ * A run begins, and its processes report apart from those of earlier ones. Only the reports of
+ * the run before are kept. Does nothing before regions_begin().
+ */
 void regions_restart(void);
 
-/* Reads what the processes of COMMAND have reported. */
+/* Reads what the processes of the last run have reported. */
 void regions_read(struct stat_regions *regions);
+
+/* Reads the same of the run before it, because the last one could not begin. */
+void regions_read_earlier(struct stat_regions *regions);
 
 /*
  * Writes what libvpmc has reported in all processes of a rank to @file, as
