@@ -271,6 +271,8 @@ static void check_all_cpus(const struct stat_options *options)
 		return;
 	if (options->nr_targets)
 		fail(STATUS_OURS, "%s: counts whoever runs; leave out -p and -t", name);
+	if (!options->inherit)
+		fail(STATUS_OURS, "%s: counts whoever runs; leave out --no-inherit", name);
 	if (options->repeat > 1 || options->split || options->metrics ||
 	    options->per_thread || options->stopped || options->rank.is_set || options->marked)
 		fail(STATUS_OURS, "%s: counts one set once; leave out -r, -m, --split, --metrics, --per-thread, --stopped and --rank", name);

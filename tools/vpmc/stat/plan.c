@@ -285,6 +285,17 @@ static bool is_none(const char *list)
 	return list && !strcmp(list, "none");
 }
 
+/* "none" is no event, so that a list cannot have it beside others. */
+static void check_none(const char *list)
+{
+	while (list) {
+		if (!strncmp(list, "none", 4) && (!list[4] || list[4] == ','))
+			fail(STATUS_OURS, "-e none: counts no event; leave out none, or all others");
+		list = strchr(list, ',');
+		list += !!list;
+	}
+}
+
 /*
  * Returns true and sets @note if there is no PMU. Fails if vpmc is not
  * available.
@@ -322,6 +333,7 @@ void plan_make(struct plan *plan, const struct stat_options *options)
 		new_group(plan);
 		return;
 	}
+	check_none(list);
 	if (list && (options->software || options->all_cpus))
 		list = software_take(list, plan, options);
 	if (options->events) {

@@ -116,6 +116,7 @@ bad "-C and openmetrics" 125 "vpmc: -C: has no openmetrics; use -j or -x, or lea
 	vpmc stat -C 0 --format openmetrics -o file true
 
 bad "-a and -p" 125 "vpmc: -a: counts whoever runs; leave out -p and -t" vpmc stat -a -p 1
+bad "-a and --no-inherit" 125 "vpmc: -a: counts whoever runs; leave out --no-inherit" vpmc stat -a --no-inherit true
 bad "-a and -r" 125 "vpmc: -a: counts one set once; leave out -r, -m, --split, --metrics, --per-thread, --stopped and --rank" \
 	vpmc stat -a -r 2 true
 bad "-a, -j and -x" 125 "vpmc: -j and -x: one format is possible at a time; leave out the other one" vpmc stat -a -j -x , true

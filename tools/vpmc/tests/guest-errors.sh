@@ -9,6 +9,8 @@ V='vpmc: '
 bad "no COMMAND" 125 "${V}COMMAND: there is none; name one, or a process by -p, a thread by -t, or all processors by -a" vpmc stat
 bad "no COMMAND after --" 125 "${V}COMMAND: there is none; name one, or a process by -p, a thread by -t, or all processors by -a" vpmc stat -e none --
 begins "an unknown event" 125 "${V}instuctions: no event has that name; did you mean instructions" vpmc stat -e instuctions true
+bad "none beside an event" 125 "${V}-e none: counts no event; leave out none, or all others" vpmc stat -e instructions,none true
+bad "none twice" 125 "${V}-e none: counts no event; leave out none, or all others" vpmc stat -e none -e none true
 begins "a doubled event" 125 "${V}cycles:u: the same as 'cycles', event 0 of the list; name it once" vpmc stat -e cycles,cycles:u true
 begins "events in conflict" 125 "${V}branches@1: " vpmc stat -e cycles@1,branches@1 true
 begins "an empty list" 125 "${V}" vpmc stat -e '' true
