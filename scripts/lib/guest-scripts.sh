@@ -26,6 +26,8 @@ guest() {
 			echo "${_line#\# }" >>"$tmp/why"
 			continue
 			;;
+		# something before has printed a line without its end
+		*'not ok - '*) result "$_guest: ${_line#*not ok - }" 1 "$tmp/why" ;;
 		*) ;;
 		esac
 		: >"$tmp/why"

@@ -30,7 +30,7 @@ result() {
 		echo "ok $tests - $1"
 	else
 		failures=$((failures + 1))
-		[ $# -lt 3 ] || tail -n 40 "$3" | sed 's/^/# /'
+		[ $# -lt 3 ] || tail -n 40 "$3" | awk '{ print "# " $0 }'
 		echo "not ok $tests - $1"
 	fi
 }

@@ -16,7 +16,7 @@ result() {
 		echo "ok - $_name"
 	else
 		for _file; do
-			sed 's/^/# /' "$_file"
+			awk '{ print "# " $0 }' "$_file"
 		done
 		echo "not ok - $_name"
 	fi

@@ -14,7 +14,7 @@ check() {
 	if "$@" >/tmp/check 2>&1; then
 		echo "ok - $name"
 	else
-		sed 's/^/# /' /tmp/check
+		awk '{ print "# " $0 }' /tmp/check
 		echo "not ok - $name"
 	fi
 }
