@@ -105,6 +105,8 @@ static void show(const struct vpmc_cpus *cpus, const struct group *group,
 		cpus_table(stdout, group, &counts, &before,
 			   terminal && !getenv("NO_COLOR"));
 		output_finish();
+		if (cpus_are_stopped(&counts))
+			fail(STATUS_OURS, "processors: the PMU was taken away, by the administrator or for a CPU that lacks its counters; the last table has the counts up to then, try again later");
 		other = before;
 		before = counts;
 		counts = other;

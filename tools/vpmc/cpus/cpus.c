@@ -119,6 +119,16 @@ void cpus_read(const struct vpmc_cpus *cpus, struct cpus_sample *sample)
 	sample->nr = nr;
 }
 
+bool cpus_are_stopped(const struct cpus_sample *sample)
+{
+	unsigned int i;
+
+	for (i = 0; i < sample->nr; i++)
+		if (sample->cpu[i].state == VPMC_CPU_STOPPED)
+			return true;
+	return false;
+}
+
 /* What vpmc stat -a counts */
 struct counted {
 	struct stat_options *options;
@@ -131,20 +141,6 @@ struct counted {
 };
 
 /*
- * Returns true if a processor has been stopped. While this program has not done that, the
- * kernel has, because it took the PMU away.
- */
-static bool is_stopped(const struct cpus_sample *sample)
-{
-	unsigned int i;
-
-	for (i = 0; i < sample->nr; i++)
-		if (sample->cpu[i].state == VPMC_CPU_STOPPED)
-			return true;
-	return false;
-}
-
-/*
  * Writes what each processor has counted in the interval that ends now, and the sums.
  * @running: this program has not stopped them.
  */
@@ -154,7 +150,7 @@ static void end_interval(struct counted *counted, bool running)
 	struct cpus_sample *sample = &counted->sample, *seen = &counted->seen, other;
 
 	cpus_read(counted->cpus, sample);
-	counted->result->revoked |= running && is_stopped(sample);
+	counted->result->revoked |= running && cpus_are_stopped(sample);
 	cpus_interval(&interval, sample, seen, counted->result->revoked);
 	other = *seen;
 	*seen = *sample;

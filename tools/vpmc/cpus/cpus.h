@@ -7,6 +7,7 @@
 #ifndef CPUS_H
 #define CPUS_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "stat/moments.h"
@@ -34,6 +35,12 @@ void cpus_start(struct vpmc_cpus *cpus);
  * its memory.
  */
 void cpus_read(const struct vpmc_cpus *cpus, struct cpus_sample *sample);
+
+/*
+ * Returns true if a processor has been stopped. While this program has not done that, the
+ * kernel has, because it took the PMU away.
+ */
+bool cpus_are_stopped(const struct cpus_sample *sample);
 
 /*
  * Prints a line for each processor that counts, and a line with their sums.

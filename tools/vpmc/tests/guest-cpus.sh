@@ -61,6 +61,18 @@ wait $busy
 n=$(awk '$1 == 1 { gsub(",", ""); n = $2 } END { print (n > 1000000) ? "many" : n }' tables)
 equal "cpus: a busy processor" many "$n"
 
+# revoked: the last table has what was counted up to then, and no more follow
+rm tables
+vpmc cpus -e instructions -d 0.2 -n 20 >tables 2>said &
+cpus=$!
+await grep -q '^all' tables
+echo 1 >/proc/sys/kernel/vpmc_revoke
+end $cpus
+equal "cpus: revoked" "125 vpmc: processors: the PMU was taken away, by the administrator or for a CPU that lacks its counters; the last table has the counts up to then, try again later" \
+	"$? $(cat said)"
+equal "cpus: revoked: no table of zeros" 0 "$(grep -c '^all *0$' tables)"
+echo 0 >/proc/sys/kernel/vpmc_revoke
+
 # -C: some processors alone
 listed() {
 	awk '!NF { exit } { printf "%s%s", s, $1; s = " " }' table
