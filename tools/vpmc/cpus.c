@@ -85,6 +85,14 @@ static bool wait_until(int64_t until)
 	}
 }
 
+/* The time of the table after the one of @last. After SIGSTOP none is made up for. */
+static int64_t next_after(int64_t last, unsigned int delay_ms)
+{
+	int64_t late = milliseconds() - last;
+
+	return last + (late / delay_ms + 1) * delay_ms;
+}
+
 static void show(const struct vpmc_cpus *cpus, const struct group *group,
 		 const struct cpus_options *options)
 {
@@ -94,7 +102,7 @@ static void show(const struct vpmc_cpus *cpus, const struct group *group,
 	unsigned int round = 0;
 
 	do {
-		next += options->delay_ms;
+		next = next_after(next, options->delay_ms);
 		if (!wait_until(next))
 			break;
 		cpus_read(cpus, &counts);

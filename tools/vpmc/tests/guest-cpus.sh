@@ -61,6 +61,20 @@ wait $busy
 n=$(awk '$1 == 1 { gsub(",", ""); n = $2 } END { print (n > 1000000) ? "many" : n }' tables)
 equal "cpus: a busy processor" many "$n"
 
+# stopped for many delays: one table has all of that time, and the next one comes a delay later
+rm tables
+vpmc cpus -e instructions -d 0.5 -n 100 >tables &
+cpus=$!
+await grep -q '^all' tables
+kill -STOP $cpus
+sleep 5
+kill -CONT $cpus
+sleep 0.8
+kill $cpus
+end $cpus
+n=$(grep -c '^all' tables)
+equal "cpus: it was stopped: no table is made up for ($n)" yes "$([ "$n" -le 4 ] && echo yes)"
+
 # revoked: the last table has what was counted up to then, and no more follow
 rm tables
 vpmc cpus -e instructions -d 0.2 -n 20 >tables 2>said &
