@@ -99,10 +99,20 @@ void perf_measure_read(struct way *way, unsigned int n)
 	close(fd);
 }
 
+/* Returns why read_by_page() does not read the counter itself, or NULL. */
+static const char *why_unread(const struct perf_event_mmap_page *page)
+{
+	const volatile struct perf_event_mmap_page *p = page;
+
+	if (!p->cap_user_rdpmc)
+		return "RDPMC is forbidden: /sys/bus/event_source/devices/cpu/rdpmc is 0";
+	return p->index ? NULL : "perf has no counter for its event";
+}
+
 void perf_measure_page(struct way *way, unsigned int n)
 {
 	size_t size = sysconf(_SC_PAGESIZE);
-	void *page;
+	struct perf_event_mmap_page *page;
 	int fd;
 
 	way->name = "perf page";
@@ -113,7 +123,10 @@ void perf_measure_page(struct way *way, unsigned int n)
 	if (page == MAP_FAILED) {
 		way->left_out = get_text("mmap(): %s", strerror(errno));
 	} else {
+		way->left_out = why_unread(page);
 		measure(way, n, fd, page, read_by_page);
+		if (!way->left_out)
+			way->left_out = why_unread(page);
 		munmap(page, size);
 	}
 	close(fd);

@@ -278,5 +278,10 @@ vpmc bench -j -n 7 >readings
 cp readings /out/bench.json
 equal "bench: JSON, ways and those left out" "17 3" "$(grep -o '"way":' readings | wc -l) $(grep -o '"left_out":' readings | wc -l)"
 equal "bench: a histogram" 1 "$(vpmc bench -H -n 3 | awk '/^inline, counters: 1, ticks:$/ { getline; n = $2 " " length($3) } END { print n == "3 50" }')"
+echo 0 >/sys/bus/event_source/devices/cpu/rdpmc
+vpmc bench -n 3 >readings
+equal "bench: no RDPMC: perf's page has no counter either" \
+	"perf page, counters: 1: left out: RDPMC is forbidden: /sys/bus/event_source/devices/cpu/rdpmc is 0" "$(grep '^perf page' readings)"
+echo 1 >/sys/bus/event_source/devices/cpu/rdpmc
 bad "bench: no samples" 125 "vpmc: -n 0: not a number from 1 to 1000000; give one" vpmc bench -n 0
 bad "bench: an argument" 125 "vpmc: x: vpmc bench takes no argument; leave it out" vpmc bench x
