@@ -18,6 +18,7 @@
 
 #include "commands.h"
 #include "common/fail.h"
+#include "common/output.h"
 #include "common/portable.h"
 #include "select.h"
 #include "stat/child.h"
@@ -366,16 +367,19 @@ int perfex_main(int argc, char **argv)
 	switch (parse(&o, argc, argv)) {
 	case 'h':
 		usage();
-		return 0;
+		break;
 	case 'i':
 		print_info();
-		return 0;
+		break;
 	case 'l':
 		print_events(false);
-		return 0;
+		break;
 	case 'L':
 		print_events(true);
-		return 0;
+		break;
+	default:
+		return count(&o, argv + optind);
 	}
-	return count(&o, argv + optind);
+	output_finish();
+	return 0;
 }

@@ -37,6 +37,11 @@ while read -r words; do
 done <<END
 $printing
 END
+for option in -h -i -l -L; do
+	# shellcheck disable=SC2016
+	begins "perfex $option: standard output is full" 125 "perfex: standard output: cannot write it: No space left on device; " \
+		sh -c 'exec perfex $1 >/dev/full' sh $option
+done
 
 sysctl -qw kernel.vpmc_paranoid=2
 while read -r words; do
