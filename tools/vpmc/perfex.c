@@ -348,6 +348,9 @@ static int count(const struct options *o, char **command)
 		fail(STATUS_OURS, "the counters were taken away (kernel.vpmc_revoke); try again later");
 	if (sums.set_number != 1)
 		fail(STATUS_OURS, "the command has programmed counters of its own: what it did is not known; vpmc stat tells what was counted before that");
+	/* It would be EXITED if the thread had kept its set to its end. */
+	if (sums.state == VPMC_STATE_UNLINKED)
+		fail(STATUS_OURS, "the command has removed its counters, or executed a program with other privileges: what it did then is not known; vpmc stat tells what was counted before that");
 	print_counts(o, &sums);
 	vpmc_close(child.v);
 	if (WIFSIGNALED(status)) {

@@ -262,6 +262,15 @@ pid=$!
 signalled TERM pidof sleep
 equal "a signal ends the repetition" "143 1" "$? $(awk -F , '$3 == "instructions:u" { print $7 }' csv)"
 
+# perfex prints nothing that is not the whole
+LEFT="perfex: the command has removed its counters, or executed a program with other privileges: what it did then is not known; vpmc stat tells what was counted before that"
+bad "perfex: counters that the command removes" 125 "$LEFT" \
+	sh -c 'exec perfex -e 0x4100c0 selfish unlink >/dev/null'
+cp /add/known unreadable
+chmod 711 unreadable
+bad "perfex: a program with other privileges" 125 "$LEFT" \
+	confined -u perfex -e 0x4100c0 ./unreadable
+
 # bench: in each sample the instructions are those of the code
 vpmc bench -n 20 >readings
 # of WAY COUNTERS: least and greatest number of instructions
