@@ -47,13 +47,15 @@ struct target_file {
 };
 
 /*
- * Stops writing. The file keeps what was written up to the last whole record.
+ * Stops writing. The file keeps what was written up to the last whole record. A descriptor of
+ * the caller's is left as it is: it may have more than the samples.
  */
 static void give_up(struct target_file *file, int error)
 {
 	note("%s: cannot write it: %s; free some space: what was sampled before is kept",
 	     file->name, strerror(error));
-	(void)!ftruncate(file->out.fd, file->whole);
+	if (file->out.name)
+		(void)!ftruncate(file->out.fd, file->whole);
 	vpmc_outfile_close(&file->out);
 	file->failed = true;
 }

@@ -198,6 +198,15 @@ equal "a full disk: status and message" \
 	"125 vpmc: full/record: cannot write it: No space left on device; free some space: what was sampled before is kept" "$? $(cat said)"
 vpmc report full/record >said 2>&1
 equal "a full disk: what is kept" 1 "$(grep -c 'is cut off' said)"
+# what the caller has written to the same descriptor stays
+rm full/record
+{
+	echo before
+	head -c 4090 /dev/zero
+	vpmc record -c 1000 -o - -- sampled plain 1000000 2>said
+} >full/both
+equal "a full disk, standard output: what was there before, and samples" "before vpmcrec yes" \
+	"$(head -n 1 full/both) $(tail -c +4098 full/both | head -c 7) $([ "$(stat -c %s full/both)" -gt 7000 ] && echo yes)"
 umount full
 
 bad "no COMMAND" 125 "${V}COMMAND: there is none; name one" vpmc record
