@@ -268,11 +268,12 @@ static int record(const struct record_options *options, struct group *group)
 
 	for (i = 0; i < group->nr; i++)
 		nr += !left_out(&group->events[i]);
+	/* A pipe is opened when it has a reader. Until then each signal ends this program. */
+	file_open(&file, options->output);
 	signals_begin();
 	v = child_family(group, flags, false);
 	sample(v, group);
 	child_start(&child, options->stat.command, NULL, 0);
-	file_open(&file, options->output);
 	child_exec(&child, options->stat.command);
 	file_begin(&file);
 	put_head(&file, options, group);

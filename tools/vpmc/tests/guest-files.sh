@@ -84,6 +84,18 @@ equal "record: a link that is named" "vpmcrec target" "$(head -c 7 target) $(rea
 vpmc record -o - -e instructions -c 1000 true >piped
 equal "record: standard output" 1 "$(vpmc report piped | grep -c 'samples of instructions')"
 
+# a pipe that nobody reads
+vpmc record -o fifo -e instructions true &
+pid=$!
+sleep 0.5
+kill -TERM $pid
+end $pid
+equal "record: it waits for a reader, and SIGTERM ends it" 143 $?
+cat fifo >piped &
+vpmc record -o fifo -e instructions -c 1000 true
+wait
+equal "record: to a pipe" 1 "$(vpmc report piped | grep -c 'samples of instructions')"
+
 # with closed standard descriptors
 for closed in '<&-' '>&-' '2>&-' '<&- >&- 2>&-'; do
 	rm -f result
