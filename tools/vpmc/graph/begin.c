@@ -73,6 +73,32 @@ static void give_up(const char *why)
 }
 
 /*
+ * Returns when the process began, or 0. With its number that tells it from others: a number is
+ * there again in another pid namespace, or later.
+ */
+static uint32_t find_birth(void)
+{
+	char text[1024], *at;
+	unsigned int field;
+	long fd, n;
+
+	fd = graph_call(SYS_openat, AT_FDCWD, (long)"/proc/self/stat",
+			O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	if (graph_failed(fd))
+		return 0;
+	n = graph_call(SYS_read, fd, (long)text, sizeof(text) - 1, 0, 0, 0);
+	graph_call(SYS_close, fd, 0, 0, 0, 0, 0);
+	if (graph_failed(n))
+		return 0;
+	text[n] = 0;
+	/* It is the 22nd field. The second one is the name, which may have blanks. */
+	at = strrchr(text, ')');
+	for (field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+/*
  * Finds the number of this program. A process gets a new number at each
  * execve().
  */
@@ -81,6 +107,7 @@ static bool find_image(void)
 	char name[48];
 	long fd;
 
+	process.born = find_birth();
 	for (process.image = 0; process.image < 10000; process.image++) {
 		snprintf(name, sizeof(name), "%u.%u", process.pid, process.image);
 		fd = graph_open(name, O_RDWR | O_CREAT | O_EXCL);
@@ -211,6 +238,7 @@ static bool make_file(struct thread *thread)
 	thread->head->node_size = process.node_size;
 	thread->head->pid = process.pid;
 	thread->head->parent = process.parent;
+	thread->head->born = process.born;
 	thread->head->tid = tid;
 	__atomic_store_n(&thread->head->magic, RECORD_MAGIC, __ATOMIC_RELEASE);
 	return true;

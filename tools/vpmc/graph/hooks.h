@@ -72,6 +72,7 @@ struct process {
 	uint32_t node_size;
 	uint32_t pid;
 	uint32_t parent;	/* process that forked this one, or 0 */
+	uint32_t born;		/* when it began, in clock ticks */
 	uint32_t image;		/* number of the program in this process, from 0 */
 	bool confined;		/* a system call may end the process */
 	char directory[RECORD_PATH];

@@ -44,6 +44,8 @@
  * @threads:	Number of threads in this tree: more than one if there were too
  *		many threads for a file each.
  * @nr_nodes:	How many nodes are valid.
+ * @born:	When the process began, in clock ticks modulo 2^32. Programs that it
+ *		executes have the same.
  * @missed:	Events that a signal handler caused during another event of the
  *		thread. They are ignored.
  * @no_room:	Calls that are counted for their caller, because there was no room
@@ -67,7 +69,7 @@ struct record_head {
 	uint32_t parent;
 	uint32_t threads;
 	uint32_t nr_nodes;
-	uint32_t reserved;
+	uint32_t born;
 	uint64_t missed;
 	uint64_t no_room;
 	uint64_t strays;

@@ -89,6 +89,8 @@ static int compare_sources(const void *a, const void *b)
 		return x->pid < y->pid ? -1 : 1;
 	if (x->tid != y->tid)
 		return x->tid < y->tid ? -1 : 1;
+	if (x->head->born != y->head->born)
+		return x->head->born < y->head->born ? -1 : 1;
 	if (x->image != y->image)
 		return x->image < y->image ? -1 : 1;
 	return x->n < y->n ? -1 : x->n > y->n;
@@ -278,6 +280,24 @@ static void take_values(const struct loader *loader, const struct record_head *h
 	to[at] += vpmc_page_ns(&rate, from[0]);
 }
 
+/*
+ * Is that the tree of an earlier program of the same thread? Its number tells little: another
+ * pid namespace has it, too, and a thread that executes a program gets that of the first one.
+ * But the counts of a thread go on.
+ */
+static bool is_earlier(const struct source *source, const struct source *before)
+{
+	unsigned int i;
+
+	if (before->pid != source->pid || before->tid != source->tid ||
+	    before->head->born != source->head->born || before->image == source->image)
+		return false;
+	for (i = 0; i < source->head->nr_values; i++)
+		if (before->head->last[i] > source->head->first[i])
+			return false;
+	return true;
+}
+
 static void load_tree(struct loader *loader, const struct source *source,
 		      const struct source *before)
 {
@@ -326,12 +346,9 @@ void graph_load(struct graph *graph, const char *directory,
 	find_sources(&loader);
 	for (i = 0; i < loader.nr; i++) {
 		const struct source *source = &loader.source[i];
-		const struct source *before = i ? source - 1 : NULL;
+		const struct source *before = i && is_earlier(source, source - 1) ?
+					      source - 1 : NULL;
 
-		if (before && (before->pid != source->pid ||
-			       before->tid != source->tid ||
-			       before->image == source->image))
-			before = NULL;
 		open_image(&loader, source);
 		load_tree(&loader, source, before);
 	}

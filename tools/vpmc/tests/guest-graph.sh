@@ -77,6 +77,13 @@ kill "$(cat sleeper)"
 equal "a child that lives on: the JSON has it" '"living":1,' "$(grep living /out/living.json)"
 equal "a program whose threads have all ended" '"living":0,' "$(grep living /out/plain.json)"
 
+# Two processes with one number are not one process that executes two programs.
+# shellcheck disable=SC2016 # for the other shell
+graph spaces sh -c 'for turn in 1 2; do unshare -p -f -m sh -c "mount -t proc none /proc; exec calls plain 1000"; done'
+equal "two pid namespaces: status" 0 $?
+equal "two pid namespaces: no thread has more than the whole" "part part" \
+	"$(vpmc report /out/spaces.json | awk '$1 == 1 && $3 == "%" { print ($2 < 100 ? "part" : $0) }' | xargs)"
+
 # A program that restricts itself runs on. What could not be recorded is counted:
 # KIND, threads without a tree, threads that stopped
 while read -r kind unrecorded stopped; do
