@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -163,10 +164,22 @@ static void write_one(const char *base, const char *suffix,
 	free(name);
 }
 
+/* Waits until dot ends, and hands signals on to it: a large graph takes long. */
+static int wait_for_dot(pid_t pid)
+{
+	struct pollfd fd = { .fd = signal_fd(), .events = POLLIN };
+	int status;
+	pid_t ended;
+
+	while (!(ended = waitpid(pid, &status, WNOHANG)))
+		if (poll(&fd, 1, -1) > 0)
+			signal_take(pid);
+	return ended < 0 ? -1 : status;
+}
+
 /* Runs dot, which writes to @picture. Returns its status as waitpid() does, or -1. */
 static int run_dot(const char *from, const struct outfile *picture)
 {
-	int status;
 	pid_t pid = fork();
 
 	if (!pid) {
@@ -179,7 +192,7 @@ static int run_dot(const char *from, const struct outfile *picture)
 			execlp("dot", "dot", "-Tsvg", from, NULL);
 		_exit(STATUS_NOT_FOUND);
 	}
-	return pid < 0 || waitpid(pid, &status, 0) < 0 ? -1 : status;
+	return pid < 0 ? -1 : wait_for_dot(pid);
 }
 
 /* Draws the graph with dot, if dot is installed. */
@@ -198,6 +211,9 @@ static void draw(const char *base)
 		status = vpmc_outfile_close(&picture) ? -1 : 0;
 	if (status && WIFEXITED(status) && WEXITSTATUS(status) == STATUS_NOT_FOUND)
 		note("%s: is not drawn: dot is not installed; install graphviz, and run dot -Tsvg %s", to, from);
+	else if (status > 0 && WIFSIGNALED(status))
+		note("%s: is not drawn: signal %d (%s) has ended dot; run dot -Tsvg %s", to,
+		     WTERMSIG(status), strsignal(WTERMSIG(status)), from);
 	else if (status)
 		note("%s: is not drawn: dot has failed; run dot -Tsvg %s", to, from);
 }

@@ -77,6 +77,17 @@ kill "$(cat sleeper)"
 equal "a child that lives on: the JSON has it" '"living":1,' "$(grep living /out/living.json)"
 equal "a program whose threads have all ended" '"living":0,' "$(grep living /out/plain.json)"
 
+# SIGTERM while dot draws: all other files are there
+mkdir -p slow
+printf '#!/bin/sh\necho >>drawing\nexec sleep 100\n' >slow/dot
+chmod 755 slow/dot
+(PATH=$PWD/slow:$PATH exec vpmc graph -e instructions -o drawn -- calls plain 10 2>said) &
+pid=$!
+signalled TERM test -s drawing
+equal "SIGTERM while dot draws" "0 drawn.dot drawn.folded drawn.json" "$? $(echo drawn.*)"
+equal "SIGTERM while dot draws: a line says so" \
+	"vpmc: drawn.svg: is not drawn: signal 15 (Terminated) has ended dot; run dot -Tsvg drawn.dot" "$(grep '^vpmc: ' said)"
+
 # Two processes with one number are not one process that executes two programs.
 # shellcheck disable=SC2016 # for the other shell
 graph spaces sh -c 'for turn in 1 2; do unshare -p -f -m sh -c "mount -t proc none /proc; exec calls plain 1000"; done'
