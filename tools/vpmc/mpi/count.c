@@ -27,7 +27,9 @@ struct thread {
 	struct vpmc *v;
 	const struct vpmc_page *page;
 	unsigned int depth;	/* depth of nested calls; an inner call belongs to the outer one */
+	uint64_t set_number;
 	bool ended;
+	bool lost;		/* its counters did not count to its end */
 	uint64_t now[MOST_VALUES], last[MOST_VALUES];
 	struct count_sum sum;
 };
@@ -315,6 +317,13 @@ static void add_thread(struct thread *t)
 	pthread_setspecific(key, t);
 }
 
+/* Were the thread's counters taken away, detached, or programmed anew? */
+static bool has_lost(const struct thread *t)
+{
+	return t->page->set_number != t->set_number ||
+	       t->page->state == VPMC_STATE_REVOKED || t->page->state == VPMC_STATE_UNLINKED;
+}
+
 /*
  * Ends a thread. What it did since its last call was outside of calls. Its later calls,
  * in other destructors, are not counted.
@@ -324,6 +333,7 @@ static void end_thread(void *arg)
 	struct thread *t = arg;
 
 	count_enter();
+	t->lost = has_lost(t);
 	me = NULL;
 	refused = true;
 	if (t->v != clock_of)
@@ -358,6 +368,7 @@ static int open_thread(struct thread *t, struct vpmc_error *error)
 	t->page = vpmc_page(t->v);
 	if (!t->page)
 		return refuse(error, "the thread's counters were detached; see vpmc info");
+	t->set_number = t->page->set_number;
 	if (t->page->nr_counters && !(t->page->caps & VPMC_CAP_RDPMC))
 		return refuse(error, "counters may not be read in user mode; see vpmc info about rdpmc");
 	if (!on)
@@ -419,9 +430,11 @@ struct count_sum *count_end(void)
 	sum = on ? calloc(1, sizeof(*sum)) : NULL;
 	if (!sum)
 		return NULL;
+	if (me)
+		me->lost = has_lost(me);
 	pthread_mutex_lock(&lock);
 	for (t = threads; t; t = t->next)
-		if (t == me || __atomic_load_n(&t->ended, __ATOMIC_ACQUIRE))
+		if ((t == me || __atomic_load_n(&t->ended, __ATOMIC_ACQUIRE)) && !t->lost)
 			add(sum, &t->sum);
 		else
 			sum->left_out++;

@@ -51,7 +51,7 @@ static void fill(uint64_t *part, const struct count_sum *sum, const enum call *l
 	uint64_t *own = outside + nr_values, *to = own + nr_values;
 	unsigned int c, i;
 
-	part[AT_KIND] = count_kind();
+	part[AT_KIND] = sum->threads ? count_kind() : 0;
 	part[AT_THREADS] = sum->threads;
 	part[AT_LEFT_OUT] = sum->left_out;
 	for (i = 0; i < nr_values; i++) {

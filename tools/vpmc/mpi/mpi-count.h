@@ -33,7 +33,7 @@ struct call_sum {
 /* sums over all threads, from MPI_Init() to MPI_Finalize() */
 struct count_sum {
 	uint64_t threads;
-	uint64_t left_out;	/* threads that have not ended, or could not be counted */
+	uint64_t left_out;	/* threads that have not ended, or were not counted to the end */
 	uint64_t outside[MOST_VALUES];
 	uint64_t own[MOST_VALUES];
 	struct call_sum call[NR_CALLS];

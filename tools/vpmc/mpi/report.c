@@ -152,9 +152,9 @@ static void write_text(struct writer *w, const struct gathered *all)
 	write_functions(w, all);
 	for (r = 0; r < all->nr_ranks; r++) {
 		if (!counts(all, r))
-			vpmc_put(w, "\nRank %u is missing: it counts nothing, or other events than rank 0.\n", r);
+			vpmc_put(w, "\nRank %u is missing: it counts nothing, or other events than rank 0, or has lost its counters.\n", r);
 		else if (all->rank[r].left_out)
-			vpmc_put(w, "\nRank %u: %" PRIu64 " threads are left out: they had not ended before MPI_Finalize(), or count other events.\n",
+			vpmc_put(w, "\nRank %u: %" PRIu64 " threads are left out: they had not ended before MPI_Finalize(), count other events, or have lost their counters.\n",
 				 r, all->rank[r].left_out);
 	}
 }

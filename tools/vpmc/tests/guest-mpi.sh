@@ -32,6 +32,16 @@ result "threads that end leave no descriptor" $? said
 run -x LD_PRELOAD=$library ranks 100000 other
 result "a program with a thread that counts other events" $? said
 equal "that thread is left out" 3 "$(grep -c '^Rank [0-2]: 1 threads are left out' said)"
+held() {
+	vpmc info | grep -q '^held by: .*vpmc has the PMU'
+}
+(await held; sleep 0.3; echo 1 >/proc/sys/kernel/vpmc_revoke) &
+run -x LD_PRELOAD=$library ranks 30000000
+result "the administrator takes the counters: the program goes on" $? said
+wait
+echo 0 >/proc/sys/kernel/vpmc_revoke
+equal "the administrator takes the counters: no rank has counts" "3 0" \
+	"$(grep -c '^Rank [0-2] is missing: .*, or has lost its counters\.$' said) $(grep -cE '^ *[0-2] +[0-9]+ +[0-9]+ +[0-9]+ +[0-9.]+$' said)"
 # heads: those of the tables
 heads() {
 	grep -x 'run time (ns):\|instructions[:a-z]*:\|0x1f0:u:' said | xargs
