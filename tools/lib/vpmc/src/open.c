@@ -315,15 +315,19 @@ int vpmc_regions_open_again(struct vpmc_regions *regions, struct vpmc_error *err
 	clear(regions);
 	regions->is_again = true;
 	err = open_counters(regions, NULL, error);
-	if (!err && regions->nr_values > room) {
-		vpmc_regions_remove(regions);
+	if (!err && regions->nr_values > room)
 		err = vpmc_error_set(error, -ENOSPC, VPMC_WHY_SYSTEM, WHAT,
 				     "a child of fork() counts more events than its parent", "");
+	if (!err) {
+		vpmc_report_begins();
+		return 0;
 	}
-	if (err)
-		return err;
-	vpmc_report_begins();
-	return 0;
+	/* The thread has no regions now, so that a later mark does not find these. */
+	vpmc_regions_give_back(regions);
+	vpmc_close(regions->v);
+	regions->v = NULL;
+	regions->owner = regions->thread = NULL;
+	return err;
 }
 
 /* Does the thread still run? */

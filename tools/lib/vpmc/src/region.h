@@ -229,6 +229,9 @@ struct vpmc_regions *vpmc_regions_of_thread(void);
  */
 struct vpmc_regions *vpmc_regions_inherited(void);
 
+/* Gives them back to the parent's: they cannot be opened in the child. */
+void vpmc_regions_give_back(struct vpmc_regions *regions);
+
 /*
  * Calls @ends at the end of the calling thread. Returns 0, or -1 if that would not be
  * noticed.

@@ -125,6 +125,16 @@ struct vpmc_regions *vpmc_regions_inherited(void)
 	return regions;
 }
 
+void vpmc_regions_give_back(struct vpmc_regions *regions)
+{
+	vpmc_regions_forget(regions);
+	vpmc_regions_remove(regions);
+	vpmc_regions_lock();
+	regions->next = inherited;
+	inherited = regions;
+	vpmc_regions_unlock();
+}
+
 int vpmc_regions_add(struct vpmc_regions *regions,
 		     void (*ends)(struct vpmc_regions *regions))
 {
