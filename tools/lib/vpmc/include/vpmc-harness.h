@@ -43,7 +43,8 @@ typedef void vpmc_run_fn(vpmc_mark_fn *start, vpmc_mark_fn *stop,
  *		disturbed, and 0 for others.
  * @nr_dirty:	Out: number of disturbed runs.
  * @cost:	Out: fixed cost, the least values of the baseline's undisturbed runs.
- * @failed:	Out: number of the run that called start or stop wrongly.
+ * @failed:	Out: number of the run that called start or stop wrongly, or that could not
+ *		be counted.
  */
 struct vpmc_vectors {
 	unsigned int nr;
@@ -81,9 +82,9 @@ struct vpmc_harness_call {
  * Context: MT-Safe, AS-Unsafe race:regions.
  *
  * Return: 0, or -EINVAL: a start without a stop, unknown flags, no test; -ENOENT: a
- * stop without a start; -EAGAIN: all runs of the baseline were disturbed;
- * -EOPNOTSUPP: VPMC_HARNESS_SAVE in a 32-bit program; or an error of
- * vpmc_begin().
+ * stop without a start; -EAGAIN: all runs of the baseline were disturbed; -ENODATA: the
+ * set does not run any more, or was replaced, also within a run; -EOPNOTSUPP:
+ * VPMC_HARNESS_SAVE in a 32-bit program; or an error of vpmc_begin().
  */
 int vpmc_harness(struct vpmc_regions *regions, vpmc_run_fn *baseline,
 		 vpmc_run_fn *test, void *arg, unsigned long n,

@@ -51,7 +51,7 @@ void vpmc_harness_stop(void)
 /* sums of all runs so far */
 struct totals {
 	uint64_t value[MAX_VALUES];
-	uint64_t dirty;
+	uint64_t dirty, replaced;
 };
 
 static void totals_of(struct region *region, struct totals *totals)
@@ -63,6 +63,7 @@ static void totals_of(struct region *region, struct totals *totals)
 		totals->value[i] = region->stats[2 * i].sum +
 				   region->dirty_sum[VPMC_INCLUSIVE][i];
 	totals->dirty = region->dirty;
+	totals->replaced = region->replaced;
 }
 
 /*
@@ -98,6 +99,9 @@ static int run_once(struct harness *harness, struct region *region,
 	while (!vpmc_end(&region->public))
 		;
 	totals_of(region, &after);
+	/* What was counted is of another set, and in none of the sums. */
+	if (!harness->err && after.replaced != before.replaced)
+		harness->err = -ENODATA;
 	for (k = 0; k < nr; k++) {
 		of = vpmc_regions_value(regions, k);
 		value[k] = after.value[of] - before.value[of];

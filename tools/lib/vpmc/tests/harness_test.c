@@ -219,6 +219,27 @@ TEST_F(harness, errors)
 				  variant->how, v));
 }
 
+/* Somebody programs another set between start and stop of one run. */
+static void replaces_set(vpmc_mark_fn *start, vpmc_mark_fn *stop, unsigned long i, void *arg)
+{
+	start();
+	if (i == 5)
+		vpmc_program(vpmc_regions_handle(arg), NULL, 0, 0, NULL);
+	stop();
+}
+
+TEST_F(harness, replaced_set)
+{
+	struct vpmc_vectors *v = &self->vectors;
+
+	EXPECT_EQ(0, vpmc_harness(self->regions, NULL, replaces_set, self->regions, 5,
+				  variant->how, v));
+	/* in the last run, so that no other one begins */
+	EXPECT_EQ(-ENODATA, vpmc_harness(self->regions, NULL, replaces_set, self->regions, 6,
+					 variant->how, v));
+	EXPECT_EQ(5, v->failed);
+}
+
 /*
  * Sets all integer registers, the SSE registers and the carry flag, calls start
  * and stop, and compares them. Returns 1 if all are unchanged.
