@@ -130,7 +130,8 @@ static inline int vpmc_end(struct vpmc_region *region)
  *		What it lacks is added to it until the regions are closed. If there is
  *		none, one is programmed. NULL stands for the list in the environment's
  *		VPMC_EVENTS or, if it is not there, for the set that the thread has.
- *		It must run then.
+ *		It must run then. Counters that others have added to it stay until the
+ *		regions are closed.
  * @flags:	VPMC_REGIONS_* bits. With 0, the processor may execute code of a
  *		region before or after the reads.
  * @error:	Receives what went wrong; may be NULL.

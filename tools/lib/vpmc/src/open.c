@@ -93,6 +93,12 @@ static int open_set(struct vpmc_regions *regions, const char *list,
 		err = share(regions, list, error);
 		if (err)
 			return err;
+	} else {
+		/*
+		 * What others have added stays as long as the regions count it. Without the right
+		 * to add, they count all the same.
+		 */
+		vpmc_add_events(regions->v, NULL, 0, NULL);
 	}
 	err = vpmc_read_sums(regions->v, 0, &sums);
 	if (!err)

@@ -390,6 +390,34 @@ TEST_F(region, changed_set)
 	EXPECT_EQ(-ENODATA, vpmc_begin(self->inner));
 }
 
+/* Regions that name no events use the counters that others have added, which then stay. */
+TEST(counters_of_others)
+{
+	struct vpmc_regions *regions;
+	struct vpmc_event *events;
+	struct vpmc_region *region;
+	struct vpmc_error error;
+	uint64_t inside, around;
+	unsigned int nr;
+	struct vpmc *v;
+
+	ASSERT_EQ(0, program_before("instructions", &error));
+	ASSERT_EQ(0, vpmc_open(&v, 0, NULL));
+	ASSERT_EQ(0, vpmc_parse_events("branches", &events, &nr, NULL));
+	ASSERT_EQ(2, vpmc_share(v, events, nr, &error));
+	vpmc_free_events(events);
+	ASSERT_EQ(0, vpmc_regions_open(&regions, NULL, 0, &error));
+	ASSERT_EQ(0, vpmc_regions_cost(regions, 1, &inside, &around));
+	ASSERT_EQ(0, vpmc_region_get(regions, "inner", &region));
+	vpmc_close(v);
+	EXPECT_EQ(0, vpmc_begin(region));
+	loop_inner(100);
+	EXPECT_EQ(0, vpmc_end(region));
+	EXPECT_EQ(1, calls_of(region).calls);
+	EXPECT_LE(BRANCHES(100), vpmc_region_total(region, 1, VPMC_INCLUSIVE, NULL));
+	EXPECT_EQ(0, vpmc_regions_close(regions));
+}
+
 /* Somebody adds a counter to the set, and takes it away. */
 TEST_F(region, grown_set)
 {
