@@ -232,7 +232,7 @@ static SLOWLY int begin_slowly(struct region *region)
 	if (!err)
 		err = append_by_call(regions, region);
 	vpmc_regions_leave(regions);
-	if (err && regions->is_marked)
+	if (err && region->by_markers)
 		vpmc_marker_skip(region, err);
 	return err;
 }

@@ -135,6 +135,8 @@ static struct vpmc_region *find(struct vpmc_regions *regions, const struct vpmc_
 	vpmc_regions_enter(regions);
 	vpmc_samples_flush(regions, &flush);
 	*err = get(regions, place, &region);
+	if (!*err)
+		((struct region *)region)->by_markers = true;
 	vpmc_samples_flushed(regions, &flush, cost);
 	vpmc_regions_leave(regions);
 	return *err ? &nothing : region;

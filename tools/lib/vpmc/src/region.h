@@ -43,6 +43,7 @@ struct region {
 	struct region *next;
 	char *name;
 	size_t size;			/* of the mapping */
+	bool by_markers;		/* they end it, whether or not it has begun */
 	uint64_t dirty, unfinished, replaced;
 	uint64_t refused;		/* handlers may add to it at any moment */
 	unsigned int skipped;		/* ends to come of markers that could not begin */

@@ -296,6 +296,42 @@ static void wrong(void)
 	recurses(3);
 }
 
+NOINLINE void around(int depth);
+
+NOINLINE void within(int depth)
+{
+	VPMC_REGION("within") {
+		if (depth)
+			within(depth - 1);
+		else
+			around(0);
+	}
+}
+
+/* With 70 regions within, this begins again where no more can begin. */
+NOINLINE void around(int depth)
+{
+	VPMC_REGION("around") {
+		if (depth) {
+			within(depth);
+			work(5000);
+		}
+	}
+}
+
+/* Marks use the regions that the thread has opened itself. */
+static void opened_itself(void)
+{
+#ifdef VPMC
+	struct vpmc_regions *regions;
+
+	if (vpmc_regions_open(&regions, NULL, 0, NULL))
+		fail("regions");
+#endif
+	around(70);
+	around(3);
+}
+
 static void executes(char **argv, int writes)
 {
 	char *again[] = { argv[0], NULL };
@@ -323,6 +359,8 @@ int main(int argc, char **argv)
 		closes();
 	else if (!strcmp(what, "signals"))
 		signals();
+	else if (!strcmp(what, "opened itself"))
+		opened_itself();
 	else if (!strcmp(what, "wrong"))
 		wrong();
 	else if (!strncmp(what, "exec", 4))
