@@ -82,10 +82,18 @@ static int open_set(struct vpmc_regions *regions, const char *list,
 {
 	struct vpmc_read sums;
 	int err = vpmc_open(&regions->v, list ? 0 : VPMC_OPEN_EXISTING, error);
+	bool has_none = err == -ENOENT;
 
-	if (err == -ENOENT && !list && regions->is_marked) {
+	/*
+	 * What others have added stays as long as the regions count it. Without the right to
+	 * add, they count all the same.
+	 */
+	if (!err && !list)
+		has_none = vpmc_add_events(regions->v, NULL, 0, NULL) == -ENODATA;
+	if (has_none && !list && regions->is_marked) {
 		list = USUAL_EVENTS;
-		err = vpmc_open(&regions->v, 0, error);
+		if (err)
+			err = vpmc_open(&regions->v, 0, error);
 	}
 	if (err)
 		return err;
@@ -93,12 +101,6 @@ static int open_set(struct vpmc_regions *regions, const char *list,
 		err = share(regions, list, error);
 		if (err)
 			return err;
-	} else {
-		/*
-		 * What others have added stays as long as the regions count it. Without the right
-		 * to add, they count all the same.
-		 */
-		vpmc_add_events(regions->v, NULL, 0, NULL);
 	}
 	err = vpmc_read_sums(regions->v, 0, &sums);
 	if (!err)

@@ -15,6 +15,9 @@
 #include <unistd.h>
 
 #include <vpmc-marker.h>
+#ifdef VPMC
+#include <vpmc.h>
+#endif
 
 #define TURNS	100	/* of everything that is counted */
 #define NOINLINE	static __attribute__((__noinline__))
@@ -332,6 +335,18 @@ static void opened_itself(void)
 	around(3);
 }
 
+/* The thread has counters, which nobody has programmed. */
+static void attached(void)
+{
+#ifdef VPMC
+	struct vpmc *v;
+
+	if (vpmc_open(&v, 0, NULL))
+		fail("counters");
+#endif
+	region();
+}
+
 static void executes(char **argv, int writes)
 {
 	char *again[] = { argv[0], NULL };
@@ -359,6 +374,8 @@ int main(int argc, char **argv)
 		closes();
 	else if (!strcmp(what, "signals"))
 		signals();
+	else if (!strcmp(what, "attached"))
+		attached();
 	else if (!strcmp(what, "opened itself"))
 		opened_itself();
 	else if (!strcmp(what, "wrong"))
