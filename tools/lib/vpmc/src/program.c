@@ -383,6 +383,7 @@ EXPORT int vpmc_map_ring(struct vpmc *v, const struct vpmc_ring **ring)
 	size_t page = sysconf(_SC_PAGESIZE), size;
 	struct vpmc_control control;
 	int saved = errno, err;
+	unsigned int nr;
 	void *at;
 
 	*ring = NULL;
@@ -392,9 +393,13 @@ EXPORT int vpmc_map_ring(struct vpmc *v, const struct vpmc_ring **ring)
 	/* Sample buffers cannot be mapped. */
 	if (!control.ring_records || control.flags & VPMC_CONTROL_SAMPLE)
 		return -ENODATA;
-	size = VPMC_RING_SIZE(control.ring_records, control.nr_counters);
-	at = mmap(NULL, size, PROT_READ, MAP_SHARED, v->fd, page);
-	err = at == MAP_FAILED ? -errno : 0;
+	/* Counters that others have added are the last ones, and not in the records. */
+	nr = control.nr_counters;
+	do {
+		size = VPMC_RING_SIZE(control.ring_records, nr);
+		at = mmap(NULL, size, PROT_READ, MAP_SHARED, v->fd, page);
+		err = at == MAP_FAILED ? -errno : 0;
+	} while (err == -EINVAL && nr-- > 1);
 	errno = saved;
 	if (err)
 		return err;

@@ -329,6 +329,7 @@ TEST_F(set, ring)
 	struct vpmc_control control;
 	struct vpmc_event event = { .select = 0x100c0, .index = VPMC_ANY,
 				    .period = TURNS };
+	struct vpmc *other;
 	uint64_t last = 0;
 	unsigned int i, n;
 	int status;
@@ -369,6 +370,13 @@ TEST_F(set, ring)
 	ASSERT_EQ(1, vpmc_program_raw(self->v, &control, &error));
 	ASSERT_EQ(0, vpmc_map_ring(self->v, &ring));
 	EXPECT_EQ(1024, ring->nr_records);
+	/* what others have added is not in its records */
+	ASSERT_EQ(0, vpmc_open(&other, 0, NULL));
+	event = (struct vpmc_event){ .select = 0x100c4, .index = VPMC_ANY };
+	ASSERT_EQ(2, vpmc_share(other, &event, 1, &error));
+	EXPECT_EQ(0, vpmc_map_ring(self->v, &ring));
+	EXPECT_EQ(1, ring ? ring->nr_counters : 0);
+	vpmc_close(other);
 	control.ring_records = 3;
 	EXPECT_EQ(-EINVAL, vpmc_program_raw(self->v, &control, &error));
 	EXPECT_EQ(VPMC_REASON_RING, error.reason);
