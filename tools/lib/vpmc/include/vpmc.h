@@ -531,7 +531,8 @@ int vpmc_program(struct vpmc *v, struct vpmc_event *events, unsigned int nr,
  * others are added (VPMC_CONTROL_ADD) until @v is closed. It is started if it is stopped.
  * Afterwards @element and @counter of each event tell where its count is: among those of
  * others, and not in the order of @events. So give vpmc_read() room for
- * VPMC_MAX_COUNTERS. Periods cannot be added.
+ * VPMC_MAX_COUNTERS. Periods cannot be added: to a set that is there, an event with a
+ * period is refused (-EINVAL).
  *
  * A set that was revoked counts as none. If there is no room for an event, @error has its
  * number and its name, and the number of counters that the set has.

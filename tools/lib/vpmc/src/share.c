@@ -167,6 +167,31 @@ static int keep_added(struct vpmc *v, struct vpmc_error *error)
 	return err > 0 ? 0 : err ?: -ENODATA;
 }
 
+/* The kernel adds no periods. An event that the set has already would lose its own. */
+static int refuse_periods(const struct vpmc_event *events, unsigned int nr,
+			  struct vpmc_error *error)
+{
+	unsigned int i;
+	char what[64];
+	int err;
+
+	for (i = 0; i < nr; i++)
+		if (events[i].period && !(events[i].flags & VPMC_EVENT_LEFT_OUT))
+			break;
+	if (i == nr)
+		return 0;
+	snprintf(what, sizeof(what), "event select %#llx", (unsigned long long)events[i].select);
+	err = vpmc_error_set(error, -EINVAL, VPMC_REASON_RESERVED_FIELD,
+			     events[i].text ? events[i].text : what,
+			     "the thread is counted already, and that set cannot get a period",
+			     "leave the period out, or program a set of your own");
+	if (error) {
+		error->event = i;
+		error->position = events[i].text ? (int)events[i].position : -1;
+	}
+	return err;
+}
+
 /*
  * Counts with the set that is there. Its own counters are left as they are. What it
  * lacks is added.
@@ -189,6 +214,9 @@ EXPORT int vpmc_join(struct vpmc *v, struct vpmc_event *events, unsigned int nr,
 		err = vpmc_get_control(v, &control);
 	if (err < 0)
 		return vpmc_error_system(error, err, WHAT);
+	err = refuse_periods(events, nr, error);
+	if (err)
+		return err;
 	if (!find(&control, events, nr))
 		return control.nr_counters;
 	err = add_missing(v, control.nr_counters, events, nr, error);

@@ -563,6 +563,33 @@ TEST_F(set, join)
 	vpmc_close(v);
 }
 
+/* A period is not dropped because the set counts the event already. */
+TEST_F(set, share_no_period)
+{
+	struct vpmc_event *events;
+	unsigned int nr;
+	struct vpmc *v;
+
+	ASSERT_EQ(0, vpmc_open(&v, 0, &error));
+	ASSERT_EQ(0, vpmc_parse_events("branches,instructions", &events, &nr, &error));
+	ASSERT_EQ(1, program(self, "instructions", 0));
+	events[1].period = TURNS;
+	filled_with_ones(&error, sizeof(error));
+	EXPECT_EQ(-EINVAL, vpmc_share(v, events, nr, &error));
+	EXPECT_EQ(1, error.event);
+	EXPECT_EQ(9, error.position);
+	EXPECT_EQ(-1, events[0].element);
+	EXPECT_NE(NULL, strstr(error.text, "instructions: "));
+	EXPECT_EQ(-EINVAL, vpmc_join(v, events, nr, NULL));
+	/* without a set it is programmed */
+	ASSERT_EQ(0, vpmc_unlink(self->v));
+	vpmc_close(v);
+	ASSERT_EQ(0, vpmc_open(&v, 0, &error));
+	EXPECT_EQ(2, vpmc_share(v, events, nr, &error));
+	vpmc_free_events(events);
+	vpmc_close(v);
+}
+
 static int share_by(struct vpmc *v, const char *name)
 {
 	struct vpmc_event *events;
