@@ -111,17 +111,12 @@ struct vpmc_regions *vpmc_regions_of_thread(void)
 
 struct vpmc_regions *vpmc_regions_inherited(void)
 {
-	struct vpmc_regions *regions = has_key ? pthread_getspecific(key) : NULL, **link;
+	struct vpmc_regions *regions = has_key ? pthread_getspecific(key) : NULL;
 
 	if (!regions || !regions->is_marked || regions->tid == (uint32_t)gettid())
 		return NULL;
-	vpmc_regions_lock();
-	for (link = &inherited; *link && *link != regions; link = &(*link)->next)
-		;
-	if (*link)
-		*link = regions->next;
+	vpmc_regions_remove(regions);
 	regions->next = NULL;
-	vpmc_regions_unlock();
 	return regions;
 }
 
@@ -188,16 +183,25 @@ bool vpmc_regions_keep(struct vpmc_regions *regions)
 	return alike < KEPT;
 }
 
+/* Takes them out of a list. Returns where they were, or where the list ends. */
+static struct vpmc_regions **take_from(struct vpmc_regions **list, struct vpmc_regions *regions)
+{
+	while (*list && *list != regions)
+		list = &(*list)->next;
+	if (*list)
+		*list = regions->next;
+	return list;
+}
+
+/* In a child of fork() they may be the parent's. */
 void vpmc_regions_remove(struct vpmc_regions *regions)
 {
 	struct vpmc_regions **link;
 
 	vpmc_regions_lock();
-	for (link = &all; *link && *link != regions; link = &(*link)->next)
-		;
-	if (*link)
-		*link = regions->next;
+	link = take_from(&all, regions);
 	if (last == &regions->next)
 		last = link;
+	take_from(&inherited, regions);
 	vpmc_regions_unlock();
 }

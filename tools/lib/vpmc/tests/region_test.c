@@ -6,11 +6,15 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
+#define VPMC
+
+#include <malloc.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 
 #include <pmu-trigger.h>
+#include <vpmc-marker.h>
 
 #include "lib_test.h"
 
@@ -388,6 +392,46 @@ TEST_F(region, changed_set)
 	EXPECT_EQ(2, calls_of(self->inner).calls);
 	ASSERT_EQ(0, vpmc_program(v, NULL, 0, 0, &self->error));
 	EXPECT_EQ(-ENODATA, vpmc_begin(self->inner));
+}
+
+static void *open_kept(void *regions)
+{
+	vpmc_regions_open(regions, EVENTS, VPMC_REGIONS_KEEP, NULL);
+	return NULL;
+}
+
+/* A child frees what it has of its parent's regions, and goes on with markers. */
+TEST(closed_in_child)
+{
+	struct vpmc_regions *regions[3];
+	pthread_t thread;
+	int status, i;
+	pid_t pid;
+
+	for (i = 0; i < 3; i++) {
+		regions[i] = NULL;
+		ASSERT_EQ(0, pthread_create(&thread, NULL, open_kept, &regions[i]));
+		ASSERT_EQ(0, pthread_join(thread, NULL));
+		ASSERT_NE(NULL, regions[i]);
+	}
+	ASSERT_EQ(0, setenv("VPMC_EVENTS", EVENTS, 1));
+	vpmc_name_begin("mark", 4);
+	vpmc_name_end("mark", 4);
+	/* freed memory is filled */
+	mallopt(M_PERTURB, 0x5a);
+	pid = fork();
+	if (!pid) {
+		for (i = 0; i < 3; i++)
+			if (vpmc_regions_close(regions[i]))
+				_exit(1);
+		vpmc_name_begin("mark", 4);
+		vpmc_name_end("mark", 4);
+		_exit(0);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(0, vpmc_regions_close(regions[i]));
 }
 
 /* Regions that name no events use the counters that others have added, which then stay. */
