@@ -28,6 +28,8 @@ import (
 	"unsafe"
 )
 
+var errCleared = newError(syscall.ENODATA, what, "somebody has cleared the sums meanwhile", "")
+
 // rounds is how often Clear measures an empty Start and Stop.
 const rounds = 16
 
@@ -169,6 +171,10 @@ func (c *Counters) Stop() {
 		return
 	}
 	for _, e := range c.element {
+		if values[e] < c.begun[e] {
+			c.failed = errCleared
+			return
+		}
 		counted := values[e] - c.begun[e]
 		if counted > c.own[e] {
 			c.sums[e] += counted - c.own[e]

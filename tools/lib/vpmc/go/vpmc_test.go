@@ -338,6 +338,26 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
+// The sums of a set that is cleared between Start and Stop are not right.
+func TestCleared(t *testing.T) {
+	const iocClear = 0xbf05
+
+	c := must(t, "instructions")
+	defer c.Close()
+	c.Start()
+	if errno := c.handle.request(iocClear, nil); errno != 0 {
+		t.Fatal(errno)
+	}
+	c.Stop()
+	if sums, err := c.Sums(); err == nil || !strings.Contains(err.Error(), "somebody has cleared the sums meanwhile") {
+		t.Errorf("a set that was cleared: %d, %v", sums, err)
+	}
+	c.Clear()
+	if _, err := c.Sums(); err != nil {
+		t.Errorf("after Clear: %v", err)
+	}
+}
+
 func TestRevoked(t *testing.T) {
 	const file = "/proc/sys/kernel/vpmc_revoke"
 

@@ -75,6 +75,7 @@ public:
 		unsigned int i, round;
 
 		failed = false;
+		went_back = 0;
 		nr = page->nr_counters;
 		for (i = 0; i < VPMC_MAX_COUNTERS; i++) {
 			own[i] = 0;
@@ -124,6 +125,7 @@ public:
 		for (unsigned int i = 0; i < nr; i++) {
 			value = now[i] - begun[i];
 			sums[i] += value > own[i] ? value - own[i] : 0;
+			went_back |= static_cast<std::uint32_t>(now[i] < begun[i]) << i;
 		}
 	}
 
@@ -136,6 +138,10 @@ public:
 			return "the counters cannot be read any more";
 		if (now.set_number != set_number)
 			return "somebody has programmed another set meanwhile";
+		/* Counters that others have added, and taken away, do not matter. */
+		for (const struct vpmc_event *event : counted)
+			if (went_back >> event->element & 1)
+				return "somebody has cleared the sums meanwhile";
 		if (now.state != VPMC_STATE_RUNNING)
 			return now.state == VPMC_STATE_REVOKED ?
 			       "the administrator has taken the PMU" :
@@ -179,6 +185,7 @@ private:
 	std::uint64_t set_number = 0;
 	unsigned int nr = 0;
 	bool failed = false;
+	std::uint32_t went_back = 0;	/* elements whose sums were less at a stop than at its start */
 	std::uint64_t begun[VPMC_MAX_COUNTERS], sums[VPMC_MAX_COUNTERS], own[VPMC_MAX_COUNTERS];
 };
 

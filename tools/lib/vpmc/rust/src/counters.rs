@@ -19,6 +19,7 @@ const LOOKS: u32 = 8;
 const ROUNDS: u32 = 16;
 
 const REPLACED: &str = "somebody has programmed another set meanwhile";
+const CLEARED: &str = "somebody has cleared the sums meanwhile";
 
 const EBUSY: i32 = 16;
 const EEXIST: i32 = 17;
@@ -135,9 +136,10 @@ impl Counters {
             return;
         }
         for &element in &self.element {
-            let counted = values[element].wrapping_sub(self.begun[element]);
-
-            self.sums[element] += counted.saturating_sub(self.own[element]);
+            match values[element].checked_sub(self.begun[element]) {
+                Some(counted) => self.sums[element] += counted.saturating_sub(self.own[element]),
+                None => self.failed = Some(cleared()),
+            }
         }
     }
 
@@ -191,6 +193,12 @@ impl Counters {
             ticks: sums.ticks,
         })
     }
+}
+
+#[cold]
+#[inline(never)]
+fn cleared() -> Error {
+    Error::new(ENODATA, WHAT, CLEARED, "")
 }
 
 #[cold]

@@ -78,6 +78,23 @@ TEST_CASE("nothing to count")
 	CHECK(counted.total("instructions:u") == 0);
 }
 
+TEST_CASE("a set that is cleared")
+{
+	vpmcpp::CountedCase counted("cleared", "instructions");
+
+	counted.run(1, [] { known(50); });
+	CHECK(counted.is_counted());
+	counted.run(1, [] {
+		struct vpmc *v;
+
+		if (!vpmc_open(&v, 0, nullptr))
+			vpmc_clear(v, 0);
+		vpmc_close(v);
+	});
+	counted.report();
+	CHECK_FALSE(counted.is_counted());
+}
+
 TEST_CASE("a set that is stopped")
 {
 	vpmcpp::CountedCase counted("stopped", "instructions");

@@ -54,6 +54,15 @@ fn control(request: u64, control: &mut abi::Control) {
     assert_eq!(unsafe { ioctl(file.as_raw_fd(), request as c_ulong, control as *mut abi::Control) }, 0);
 }
 
+/// Sets the sums of the thread's set to zero.
+fn clear() {
+    const CLEAR: c_ulong = 0xbf05;
+    let file = OpenOptions::new().read(true).write(true).open("/proc/thread-self/perfctr").unwrap();
+
+    // SAFETY: this request takes a number.
+    assert_eq!(unsafe { ioctl(file.as_raw_fd(), CLEAR, 0 as c_ulong) }, 0);
+}
+
 fn compete() {
     let mut before = [0];
     let mut now = [0];
@@ -123,6 +132,11 @@ fn main() {
         Err(error) => print("two", Err(error)),
     }
     print("again", counters.measure(|| known(1000)));
+    counters.clear();
+    counters.start();
+    clear();
+    counters.stop();
+    print("cleared", counters.sums());
     std::fs::write("/proc/sys/kernel/vpmc_revoke", "1").unwrap_or_default();
     print("revoked", reads(&counters, 1000));
     std::fs::write("/proc/sys/kernel/vpmc_revoke", "0").unwrap_or_default();

@@ -62,7 +62,10 @@ impl Measurement for Counts {
     }
 
     fn end(&self, begin: u64) -> u64 {
-        self.count().wrapping_sub(begin).saturating_sub(self.own)
+        match self.count().checked_sub(begin) {
+            Some(counted) => counted.saturating_sub(self.own),
+            None => panic!("counting: somebody has cleared the sums meanwhile"),
+        }
     }
 
     fn add(&self, a: &u64, b: &u64) -> u64 {
