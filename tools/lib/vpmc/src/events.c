@@ -23,6 +23,7 @@ struct element {
 	struct vpmc_event *event;
 	enum vpmc_kind kind;
 	const char *list;
+	const struct vpmc_piece *piece;
 	char *body;		/* without '@' and '?' */
 	const char *wrong;	/* where @body is wrong, or NULL */
 	char why[160];		/* replaces the reason's text; "" keeps it */
@@ -440,8 +441,11 @@ static int report(const struct element *e, int reason, unsigned int nr,
 		vpmc_similar(error, e->body, false);
 	error->event = nr;
 	error->position = event->position;
-	if (e->wrong)
-		error->position += e->wrong - e->body;
+	if (e->piece->why)
+		error->position = e->piece->wrong - e->list;
+	else if (e->wrong)
+		error->position = vpmc_piece_at(e->piece, event->text, e->wrong - e->body) -
+				  e->list;
 	return err;
 }
 
@@ -459,8 +463,7 @@ static int parse_element(struct element *e, const struct vpmc_piece *piece)
 	if (!e->body)
 		return -ENOMEM;
 	if (piece->why)
-		return wrong(e, VPMC_WHY_SYNTAX, e->body + (piece->wrong - piece->from),
-			     piece->why);
+		return wrong(e, VPMC_WHY_SYNTAX, NULL, piece->why);
 	if (piece->from == piece->to)
 		return wrong(e, VPMC_WHY_EMPTY, NULL, NULL);
 	reason = encode(e);
@@ -501,7 +504,7 @@ static int add_element(struct list *list, const char *text, const struct vpmc_pi
 		       enum vpmc_kind kind, struct vpmc_error *error)
 {
 	struct element e = { .event = &list->event[list->nr++], .kind = kind,
-			     .list = text };
+			     .list = text, .piece = piece };
 	int before, reason = parse_element(&e, piece);
 
 	if (!reason) {

@@ -156,3 +156,20 @@ char *vpmc_piece_text(const struct vpmc_piece *piece)
 	free(copy);
 	return text;
 }
+
+/* The text is the element, with something of the group's modes added in one place. */
+const char *vpmc_piece_at(const struct vpmc_piece *piece, const char *text, size_t at)
+{
+	size_t length = piece->to - piece->from, before = 0, added = strlen(text) - length;
+	const char *mode;
+
+	while (before < length && text[before] == piece->from[before])
+		before++;
+	if (at < before)
+		return piece->from + at;
+	if (at >= before + added)
+		return piece->from + at - added;
+	mode = memchr(piece->modes, text[at], piece->modes_length);
+	/* otherwise it is the ':' before the modes */
+	return mode ?: piece->modes - 1;
+}

@@ -35,6 +35,9 @@ void vpmc_pieces_next(struct vpmc_pieces *p, struct vpmc_piece *piece);
 /* Returns the element as it could be written alone: with the modes of its group. */
 char *vpmc_piece_text(const struct vpmc_piece *piece);
 
+/* Returns where in the list the character @at of this text is. */
+const char *vpmc_piece_at(const struct vpmc_piece *piece, const char *text, size_t at);
+
 /* If @text begins with the name of a PMU and '/', returns the '/', otherwise NULL. */
 const char *vpmc_slashes(const char *text);
 

@@ -213,6 +213,11 @@ struct bad {
 };
 
 static const struct bad bad[] = {
+	/* the modes of a group are behind it */
+	{ "skl", "{instructions,branches}:p", EINVAL, 0, 24, VPMC_WHY_SYNTAX, "'p' asks for" },
+	{ "skl", "branches,{instructions@0,cycles}:z", EINVAL, 1, 32, VPMC_WHY_SYNTAX,
+	  "only ':u'" },
+	{ "skl", "{branches,instructions:u@x}:k", EINVAL, 1, 24, VPMC_WHY_SYNTAX, "after '@'" },
 	{ "skl", "", EINVAL, 0, 0, VPMC_WHY_EMPTY, "there is no event" },
 	{ "skl", "   ", EINVAL, 0, 3, VPMC_WHY_EMPTY, "there is no event" },
 	{ "skl", "cycles,,branches", EINVAL, 1, 7, VPMC_WHY_EMPTY, "there is no event" },
@@ -276,14 +281,14 @@ static const struct bad bad[] = {
 	{ "skl", "cycles:uD", EINVAL, 0, 8, VPMC_WHY_SYNTAX, "'D' pins" },
 	{ "skl", "rc0:S", EINVAL, 0, 4, VPMC_WHY_SYNTAX, "'S' reads" },
 	{ "skl", "INST_RETIRED:ANY_P:uG", EINVAL, 0, 20, VPMC_WHY_SYNTAX, "perf kvm stat" },
-	{ "skl", "{cycles,instructions}:H", EINVAL, 0, 8, VPMC_WHY_SYNTAX, "'H' leaves virtual machines out" },
+	{ "skl", "{cycles,instructions}:H", EINVAL, 0, 22, VPMC_WHY_SYNTAX, "'H' leaves virtual machines out" },
 	{ "skl", "{cycles,instructions", EINVAL, 0, 0, VPMC_WHY_SYNTAX, "its '}' is missing" },
 	{ "skl", "cycles}", EINVAL, 0, 6, VPMC_WHY_SYNTAX, "no '{' before" },
 	{ "skl", "cycles,{branches,{instructions}}", EINVAL, 1, 17, VPMC_WHY_SYNTAX, "no other group in it" },
 	{ "skl", "a{cycles}", EINVAL, 0, 1, VPMC_WHY_SYNTAX, "'{' comes before" },
 	{ "skl", "{cycles}u", EINVAL, 0, 8, VPMC_WHY_SYNTAX, "after '}'" },
 	{ "skl", "{cycles}:", EINVAL, 0, 8, VPMC_WHY_SYNTAX, "after '}'" },
-	{ "skl", "{cycles}:u}", EINVAL, 0, 7, VPMC_WHY_SYNTAX, "':u'" },
+	{ "skl", "{cycles}:u}", EINVAL, 0, 8, VPMC_WHY_SYNTAX, "':u'" },
 	{ "skl", "{}", EINVAL, 0, 1, VPMC_WHY_EMPTY, "there is no event" },
 	{ "skl", "{cycles,}", EINVAL, 1, 8, VPMC_WHY_EMPTY, "there is no event" },
 	{ "skl", "bus-cycles,ref-cycles", EINVAL, 1, 11, VPMC_WHY_DOUBLED, "the same as 'bus-cycles'" },
