@@ -119,7 +119,7 @@ _report = _call("report", c_int, c_int, c_uint)
 
 def _check(result, what, error=None):
     if result < 0:
-        text = error.text.decode() if error is not None and error.errnum else f"{what}: {os.strerror(-result)}"
+        text = error.text.decode(errors="replace") if error is not None and error.errnum else f"{what}: {os.strerror(-result)}"
         raise Error(-result, text)
     return result
 

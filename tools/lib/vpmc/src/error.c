@@ -18,15 +18,25 @@ _Static_assert(sizeof(struct vpmc_event) == 64, "vpmc_event never grows");
 #endif
 _Static_assert(sizeof(struct vpmc_error) == 1400, "vpmc_error never grows");
 
+/* Is this a byte of a character of UTF-8, and not the first one? */
+static bool is_within(char byte)
+{
+	return (byte & 0xc0) == 0x80;
+}
+
 /*
- * Copies what fits. Newlines become blanks, because the text must be one line.
+ * Copies what fits, in whole characters. Newlines become blanks, because the text must be
+ * one line.
  */
 static void take(char *to, size_t size, const char *from)
 {
+	unsigned int back = 3;
 	size_t i;
 
 	for (i = 0; from[i] && i + 1 < size; i++)
 		to[i] = from[i] == '\n' || from[i] == '\r' ? ' ' : from[i];
+	while (i && back-- && is_within(from[i]))
+		i--;
 	to[i] = '\0';
 }
 

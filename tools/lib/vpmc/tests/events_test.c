@@ -585,6 +585,27 @@ TEST(fill_control)
 	EXPECT_EQ(0, control.counter[2].flags);
 }
 
+/* What is too long ends with a whole character. */
+TEST(long_name)
+{
+	char list[401] = "";
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		memset(list, 'x', i);
+		list[i] = '\0';
+		while (strlen(list) < 300)
+			strcat(list, "\xe2\x82\xac");
+		EXPECT_EQ(-EINVAL, parse("skl", list));
+		EXPECT_EQ(i + (sizeof(error.what) - 1 - i) / 3 * 3, strlen(error.what));
+		EXPECT_EQ(0, strncmp(error.what, list, strlen(error.what)));
+	}
+	/* bytes that are no UTF-8 */
+	memset(list, 0xbf, 400);
+	EXPECT_EQ(-EINVAL, parse("skl", list));
+	EXPECT_LT(sizeof(error.what) - 5, strlen(error.what));
+}
+
 /* Each number that the kernel may give has a name and a text. */
 TEST(texts)
 {

@@ -27,6 +27,7 @@ def error_of(function, *arguments):
     return None
 
 
+check("a long name", error_of(vpmc.Counters, "x" + "\u20ac" * 100)[0] == 22)
 check("the version", vpmc.version().count(".") == 2)
 
 # count the same function from C
