@@ -43,6 +43,7 @@ STATS_BUCKETS = 60 * 32
 INCLUSIVE, EXCLUSIVE, RUN_TIME = 0, 1, -1
 REGIONS_LFENCE, REGIONS_TWICE, REGIONS_KEEP, HARNESS_SAVE = 1, 2, 4, 1
 REPORT_TEXT, REPORT_JSON = 0, 1
+_SET_NUMBER = 32    # where struct vpmc_page has set_number
 
 
 class Error(OSError):
@@ -98,6 +99,7 @@ _close = _call("close", None, c_void_p)
 _parse = _call("parse_events", c_int, c_char_p, POINTER(POINTER(_Event)), POINTER(c_uint), POINTER(_Error))
 _free_events = _call("free_events", None, POINTER(_Event))
 _share = _call("share", c_int, c_void_p, POINTER(_Event), c_uint, POINTER(_Error))
+_page = _call("page", c_void_p, c_void_p)
 _read = _call("read", c_int, c_void_p, c_void_p, c_uint, POINTER(c_uint64))
 _regions_open = _call("regions_open", c_int, POINTER(c_void_p), c_char_p, c_uint, POINTER(_Error))
 _regions_close = _call("regions_close", c_int, c_void_p)
@@ -154,12 +156,16 @@ class Counters:
             self.close()
             raise
         self._count, self._ticks = (c_uint64 * MAX_COUNTERS)(), c_uint64()
+        self._present = c_uint64.from_address(_page(self._v) + _SET_NUMBER)
+        self._set_number = self._present.value
 
     def read(self):
-        """Returns (counts, run time in ticks), all of the same moment."""
+        """Returns (counts, run time in ticks), all of the same moment. It is an error if the set was replaced."""
         if not self._v:
             raise Error(errno.EBADF, "read: the counters are closed")
         _check(_read(self._v, self._count, MAX_COUNTERS, byref(self._ticks)), "read")
+        if self._present.value != self._set_number:
+            raise Error(errno.EBUSY, "read: somebody has programmed another set meanwhile")
         return [self._count[i] for i in self._element], self._ticks.value
 
     def close(self):
