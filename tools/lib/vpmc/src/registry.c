@@ -165,6 +165,26 @@ static bool are_alike(const struct vpmc_regions *a, const struct vpmc_regions *b
 	return true;
 }
 
+/* Takes them out of a list. Returns where they were, or where the list ends. */
+static struct vpmc_regions **take_from(struct vpmc_regions **list, struct vpmc_regions *regions)
+{
+	while (*list && *list != regions)
+		list = &(*list)->next;
+	if (*list)
+		*list = regions->next;
+	return list;
+}
+
+/* The caller holds the lock. In a child of fork() they may be the parent's. */
+static void remove_locked(struct vpmc_regions *regions)
+{
+	struct vpmc_regions **link = take_from(&all, regions);
+
+	if (last == &regions->next)
+		last = link;
+	take_from(&inherited, regions);
+}
+
 bool vpmc_regions_keep(struct vpmc_regions *regions)
 {
 	struct vpmc_regions *other, *like = NULL;
@@ -177,31 +197,18 @@ bool vpmc_regions_keep(struct vpmc_regions *regions)
 			alike++;
 		}
 	regions->is_retired = true;
-	if (alike >= KEPT)
+	/* From here on, a report has their values in the other ones. */
+	if (alike >= KEPT) {
 		vpmc_regions_merge(like, regions);
+		remove_locked(regions);
+	}
 	vpmc_regions_unlock();
 	return alike < KEPT;
 }
 
-/* Takes them out of a list. Returns where they were, or where the list ends. */
-static struct vpmc_regions **take_from(struct vpmc_regions **list, struct vpmc_regions *regions)
-{
-	while (*list && *list != regions)
-		list = &(*list)->next;
-	if (*list)
-		*list = regions->next;
-	return list;
-}
-
-/* In a child of fork() they may be the parent's. */
 void vpmc_regions_remove(struct vpmc_regions *regions)
 {
-	struct vpmc_regions **link;
-
 	vpmc_regions_lock();
-	link = take_from(&all, regions);
-	if (last == &regions->next)
-		last = link;
-	take_from(&inherited, regions);
+	remove_locked(regions);
 	vpmc_regions_unlock();
 }

@@ -4,7 +4,7 @@
  *
  * N threads, one after the other, count a region and end without closing it. Nothing may
  * be left of them: no descriptor and no memory. With FLAG "report", as with VPMC_REPORT,
- * the values of most threads are added up, and none is lost. With "keep", the main thread
+ * the values of most threads are added up, none is lost, and no report has one twice. With "keep", the main thread
  * reads the values after the thread's end, and closes the regions. With "sanitized" the
  * memory is not compared, because sanitizers keep some.
  *
@@ -125,13 +125,12 @@ static void memory(long size[2])
 	fclose(f);
 }
 
-/* All calls of all threads are in the report. */
-static void check_report(unsigned long n)
+/* Returns the report, which the caller frees. */
+static char *report_text(void)
 {
 	int fd = memfd_create("report", 0);
-	unsigned long calls = 0, merged = 0, found = 0;
-	char *text, *at;
 	off_t length;
+	char *text;
 
 	if (vpmc_report(fd, VPMC_REPORT_JSON))
 		errx(1, "vpmc_report");
@@ -139,8 +138,28 @@ static void check_report(unsigned long n)
 	text = calloc(1, length + 1);
 	if (!text || pread(fd, text, length, 0) != length)
 		errx(1, "the report");
-	for (at = text; (at = strstr(at, "\"calls\":")); found++)
+	close(fd);
+	return text;
+}
+
+/* Returns the calls of all regions in a report, and their number. */
+static unsigned long calls_in(const char *text, unsigned long *found)
+{
+	unsigned long calls = 0;
+	const char *at;
+
+	*found = 0;
+	for (at = text; (at = strstr(at, "\"calls\":")); ++*found)
 		calls += strtoul(at += 8, NULL, 10);
+	return calls;
+}
+
+/* All calls of all threads are in the report. */
+static void check_report(unsigned long n)
+{
+	char *text = report_text(), *at;
+	unsigned long found, merged = 0, calls = calls_in(text, &found);
+
 	at = strstr(text, "\"merged\":");
 	if (at)
 		merged = strtoul(at + 9, NULL, 10);
@@ -148,8 +167,71 @@ static void check_report(unsigned long n)
 		errx(1, "the report has %lu calls of %lu, in %lu threads and %lu others",
 		     calls, 3 * n + 1, found, merged);
 	free(text);
-	close(fd);
 }
+
+#ifdef WRAPPED
+/* The calls that each report must have from now on; 0: nobody looks. */
+static unsigned long expected;
+/* locks that the thread has */
+static __thread unsigned int held;
+
+int __real_pthread_mutex_lock(pthread_mutex_t *mutex);
+int __real_pthread_mutex_trylock(pthread_mutex_t *mutex);
+int __real_pthread_mutex_unlock(pthread_mutex_t *mutex);
+
+int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+	held++;
+	return __real_pthread_mutex_lock(mutex);
+}
+
+int __wrap_pthread_mutex_trylock(pthread_mutex_t *mutex)
+{
+	int err = __real_pthread_mutex_trylock(mutex);
+
+	held += !err;
+	return err;
+}
+
+/* Where the library has no lock, any other thread may write a report. */
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+	int err = __real_pthread_mutex_unlock(mutex);
+	unsigned long wanted = expected, calls, found;
+	char *text;
+
+	if (--held || !wanted)
+		return err;
+	expected = 0;
+	text = report_text();
+	calls = calls_in(text, &found);
+	if (calls != wanted)
+		errx(1, "a report has %lu calls of %lu", calls, wanted);
+	free(text);
+	expected = wanted;
+	return err;
+}
+
+/* Adds its values to those of another thread, while others look. */
+static void *run_watched(void *calls)
+{
+	struct thread thread;
+
+	count(&thread);
+	expected = *(unsigned long *)calls + 1;
+	vpmc_regions_close(thread.regions);
+	expected = 0;
+	return NULL;
+}
+
+static void check_reports(unsigned long calls)
+{
+	pthread_t id;
+
+	if (pthread_create(&id, NULL, run_watched, &calls) || pthread_join(id, NULL))
+		errx(1, "pthread_create");
+}
+#endif
 
 int main(int argc, char **argv)
 {
@@ -183,6 +265,10 @@ int main(int argc, char **argv)
 			errx(1, "%ld pages, and %ld before", size[1][i], size[0][i]);
 	if (report)
 		check_report(FIRST + n);
+#ifdef WRAPPED
+	if (report)
+		check_reports(3 * (FIRST + n) + 1);
+#endif
 	printf("%lu threads left nothing\n", n);
 	return 0;
 }
