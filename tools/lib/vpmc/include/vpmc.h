@@ -227,7 +227,8 @@ const char *vpmc_version(void);
  *
  * Return: 0, or -ENOSYS: the kernel has no vpmc; -ENODEV: it is switched off;
  * -ENOENT: VPMC_OPEN_EXISTING, and there are no counters; -EACCES: only privileged
- * users may count; -EINVAL: unknown flags; -EMFILE, -ENFILE, -ENOMEM.
+ * users may count, or the thread's set counts the kernel and the caller may not see that;
+ * -EINVAL: unknown flags; -EMFILE, -ENFILE, -ENOMEM.
  */
 int vpmc_open(struct vpmc **v, unsigned int flags, struct vpmc_error *error);
 
@@ -715,8 +716,8 @@ int vpmc_unlink(struct vpmc *v);
  *
  * Context: MT-Safe, AS-Safe.
  *
- * Return: The number of counters in the set; or -ENOSPC: they are more than @nr;
- * -ESRCH in a child after fork().
+ * Return: The number of counters in the set; or -ENOSPC: they are more than @nr; -EACCES:
+ * not allowed to see counts of the kernel; -ESRCH in a child after fork().
  */
 int vpmc_read(const struct vpmc *v, uint64_t *count, unsigned int nr,
 	      uint64_t *ticks);
@@ -731,7 +732,8 @@ int vpmc_read(const struct vpmc *v, uint64_t *count, unsigned int nr,
  *
  * Context: MT-Safe, AS-Safe.
  *
- * Return: 0, or -ESRCH in a child after fork(); -EINVAL: unknown flags.
+ * Return: 0, or -EACCES: not allowed to see counts of the kernel; -ESRCH in a child after
+ * fork(); -EINVAL: unknown flags.
  */
 static inline int vpmc_read_sums(const struct vpmc *v, unsigned int flags,
 				 struct vpmc_read *sums)

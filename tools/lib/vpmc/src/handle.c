@@ -240,6 +240,11 @@ static int open_file(struct vpmc **v, int fd, const char *what,
 		}
 	}
 	err = make_handle(v, fd, local, own);
+	/* The page cannot be mapped. */
+	if (err == -EACCES)
+		return vpmc_error_set(error, err, VPMC_REASON_KERNEL_MODE, what,
+				      "its set counts the kernel, which this process may not see",
+				      NULL);
 	return err ? vpmc_error_system(error, err, what) : 0;
 }
 

@@ -1000,6 +1000,41 @@ static void be_nobody(void)
 		_exit(101);
 }
 
+/* Somebody who may count the kernel does so in a thread that may not. */
+TEST(kernel_counts_of_others)
+{
+	struct vpmc_event *events;
+	int ready[2], go[2], status;
+	unsigned int nr;
+	struct vpmc *v;
+	char byte = 0;
+	pid_t pid;
+
+	ASSERT_EQ(0, pipe(ready));
+	ASSERT_EQ(0, pipe(go));
+	pid = fork();
+	if (!pid) {
+		if (setgid(1000) || setuid(1000) || write(ready[1], &byte, 1) != 1 ||
+		    read(go[0], &byte, 1) != 1)
+			_exit(1);
+		if (vpmc_open(&v, 0, &error) != -EACCES)
+			_exit(2);
+		_exit(error.reason != VPMC_REASON_KERNEL_MODE ||
+		      !strstr(error.text, "its set counts the kernel") ? 3 : 0);
+	}
+	ASSERT_EQ(1, read(ready[0], &byte, 1));
+	ASSERT_EQ(0, vpmc_open_thread(&v, pid, 0, &error));
+	ASSERT_EQ(0, vpmc_parse_events("instructions:uk", &events, &nr, &error));
+	ASSERT_EQ(1, vpmc_program(v, events, nr, 0, &error)) {
+		TH_LOG("%s", error.text);
+	}
+	ASSERT_EQ(1, write(go[1], &byte, 1));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	vpmc_free_events(events);
+	vpmc_close(v);
+}
+
 /* With a set that is there, the caller's own rights to program one do not matter. */
 TEST_F(set, share_without_rights)
 {
