@@ -159,8 +159,12 @@ static __attribute__((__unused__)) struct vpmc_region vpmc_unknown_region = {
 #define VPMC_ARGUMENT(region)	((void)0)
 #endif
 
-/* A program has its handles at known places. A library finds each of them by one load. */
-#if defined(__PIC__) && !defined(__PIE__)
+/*
+ * A program has its handles at known places. A library finds each of them by one load, but
+ * dlopen() has room for some 200 of them alone. With -DVPMC_HANDLE= there is no such limit.
+ */
+#ifdef VPMC_HANDLE
+#elif defined(__PIC__) && !defined(__PIE__)
 #define VPMC_HANDLE		__attribute__((__tls_model__("initial-exec")))
 #else
 #define VPMC_HANDLE
