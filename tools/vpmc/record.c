@@ -52,8 +52,8 @@ struct target_file {
  */
 static void give_up(struct target_file *file, int error)
 {
-	note("%s: cannot write it: %s; free some space: what was sampled before is kept",
-	     file->name, strerror(error));
+	note("%s: cannot write it: %s; %s; what was sampled before is kept", file->name,
+	     strerror(error), output_remedy(error));
 	if (file->out.name)
 		(void)!ftruncate(file->out.fd, file->whole);
 	vpmc_outfile_close(&file->out);

@@ -14,7 +14,7 @@ CFLAGS ?= -O2 -g
 VERSION := 0.1.0
 MAP := $(HERE)lib$(NAME).map
 UAPI := $(TOP)/tools/include/uapi
-FLAGS := -std=gnu11 -D_GNU_SOURCE -DVPMC_VERSION='"$(VERSION)"' -fPIC \
+FLAGS := -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DVPMC_VERSION='"$(VERSION)"' -fPIC \
 	-fvisibility=hidden -fno-semantic-interposition -fno-math-errno -pthread \
 	-Wall -Wextra -Wmissing-prototypes -Wshadow $(INCLUDES) -I$(UAPI)
 MAKEFILES := $(HERE)Makefile $(TOP)/tools/lib/vpmc/library.mk

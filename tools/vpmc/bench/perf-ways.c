@@ -14,6 +14,7 @@
 
 #include "bench/ways.h"
 #include "common/fail.h"
+#include "common/setting.h"
 
 static int open_event(struct way *way)
 {
@@ -105,7 +106,7 @@ static const char *why_unread(const struct perf_event_mmap_page *page)
 	const volatile struct perf_event_mmap_page *p = page;
 
 	if (!p->cap_user_rdpmc)
-		return "RDPMC is forbidden: /sys/bus/event_source/devices/cpu/rdpmc is 0";
+		return get_text("RDPMC is forbidden: %s is 0", setting_rdpmc());
 	return p->index ? NULL : "perf has no counter for its event";
 }
 

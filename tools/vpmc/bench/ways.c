@@ -13,6 +13,7 @@
 
 #include "bench/ways.h"
 #include "common/fail.h"
+#include "common/setting.h"
 
 #define MAX_WAYS	24
 
@@ -186,7 +187,7 @@ static unsigned int measure_set(struct way *way, struct vpmc *v, unsigned int nr
 	unsigned int i, ways = 0;
 
 	if (!missing && !(reader.page->caps & VPMC_CAP_RDPMC))
-		missing = "RDPMC is forbidden: /sys/bus/event_source/devices/cpu/rdpmc is 0";
+		missing = get_text("RDPMC is forbidden: %s is 0", setting_rdpmc());
 	if (!missing && vpmc_regions_open(&regions, NULL, 0, &error))
 		fail_error(&error);
 	for (i = 0; i < sizeof(list) / sizeof(list[0]); i++) {

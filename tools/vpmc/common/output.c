@@ -28,7 +28,7 @@ static const char *written_to(void)
 	return strcmp(wanted, "-") ? wanted : "standard output";
 }
 
-static const char *remedy(int error)
+const char *output_remedy(int error)
 {
 	switch (error) {
 	case ENOENT:
@@ -58,7 +58,7 @@ __attribute__((__noreturn__))
 static void cannot(const char *verb, int error)
 {
 	fail(STATUS_OURS, "%s: cannot %s it: %s; %s", written_to(), verb,
-	     strerror(error), remedy(error));
+	     strerror(error), output_remedy(error));
 }
 
 static void drop(void)

@@ -33,6 +33,9 @@ void output_close(FILE *file);
 
 bool output_is_terminal(void);
 
+/* Returns what helps if an output that -o names cannot be written. */
+const char *output_remedy(int error);
+
 /* Flushes standard output, or fails. */
 void output_finish(void);
 

@@ -10,7 +10,9 @@
 
 #include "common/setting.h"
 
-#define RDPMC	"/sys/bus/event_source/devices/cpu/rdpmc"
+#define RDPMC		"/sys/bus/event_source/devices/cpu/rdpmc"
+/* The same where processors differ. That of their other PMU changes with it. */
+#define RDPMC_HYBRID	"/sys/bus/event_source/devices/cpu_core/rdpmc"
 
 const struct setting settings[] = {
 	{ "kernel.vpmc_paranoid", "/proc/sys/kernel/vpmc_paranoid" },
@@ -22,6 +24,7 @@ const struct setting settings[] = {
 	{ "kernel.perf_event_paranoid", "/proc/sys/kernel/perf_event_paranoid" },
 	{ "kernel.nmi_watchdog", "/proc/sys/kernel/nmi_watchdog" },
 	{ RDPMC, RDPMC },
+	{ RDPMC_HYBRID, RDPMC_HYBRID },
 	{}
 };
 
@@ -39,4 +42,9 @@ bool setting_read(const struct setting *setting, char *value, size_t size)
 	value[n] = 0;
 	value[strcspn(value, "\n")] = 0;
 	return true;
+}
+
+const char *setting_rdpmc(void)
+{
+	return access(RDPMC, F_OK) && !access(RDPMC_HYBRID, F_OK) ? RDPMC_HYBRID : RDPMC;
 }

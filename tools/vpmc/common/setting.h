@@ -21,4 +21,7 @@ extern const struct setting settings[];
 /* Reads a setting. Returns false if this kernel does not have it. */
 bool setting_read(const struct setting *setting, char *value, size_t size);
 
+/* Returns the file that permits RDPMC. */
+const char *setting_rdpmc(void);
+
 #endif /* SETTING_H */

@@ -292,5 +292,11 @@ vpmc bench -n 3 >readings
 equal "bench: no RDPMC: perf's page has no counter either" \
 	"perf page, counters: 1: left out: RDPMC is forbidden: /sys/bus/event_source/devices/cpu/rdpmc is 0" "$(grep '^perf page' readings)"
 echo 1 >/sys/bus/event_source/devices/cpu/rdpmc
+# a stand-in for a hybrid processor, which has two PMUs
+mount -t tmpfs none /sys/bus/event_source/devices
+mkdir /sys/bus/event_source/devices/cpu_core
+echo 1 >/sys/bus/event_source/devices/cpu_core/rdpmc
+equal "info: who may read, on a hybrid processor" 1 "$(vpmc info | grep -c '^/sys/bus/event_source/devices/cpu_core/rdpmc.* 1$')"
+umount /sys/bus/event_source/devices
 bad "bench: no samples" 125 "vpmc: -n 0: not a number from 1 to 1000000; give one" vpmc bench -n 0
 bad "bench: an argument" 125 "vpmc: x: vpmc bench takes no argument; leave it out" vpmc bench x

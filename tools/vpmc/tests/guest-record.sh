@@ -195,7 +195,7 @@ mkdir -p full
 mount -t tmpfs -o size=8k full full
 vpmc record -c 1000 -o full/record -- sampled plain 1000000 >said 2>&1
 equal "a full disk: status and message" \
-	"125 vpmc: full/record: cannot write it: No space left on device; free some space: what was sampled before is kept" "$? $(cat said)"
+	"125 vpmc: full/record: cannot write it: No space left on device; free some space, or name another file by -o; what was sampled before is kept" "$? $(cat said)"
 vpmc report full/record >said 2>&1
 equal "a full disk: what is kept" 1 "$(grep -c 'is cut off' said)"
 # what the caller has written to the same descriptor stays
@@ -208,6 +208,10 @@ rm full/record
 equal "a full disk, standard output: what was there before, and samples" "before vpmcrec yes" \
 	"$(head -n 1 full/both) $(tail -c +4098 full/both | head -c 7) $([ "$(stat -c %s full/both)" -gt 7000 ] && echo yes)"
 umount full
+{ vpmc record -c 1000 -o - -- sampled plain 1000000 2>said; echo $? >status; } | :
+equal "a pipe without a reader: status and message" \
+	"125 vpmc: standard output: cannot write it: Broken pipe; keep its reader running, or name a file by -o; what was sampled before is kept" \
+	"$(cat status) $(cat said)"
 
 bad "no COMMAND" 125 "${V}COMMAND: there is none; name one" vpmc record
 bad "-c 0" 125 "${V}-c 0: not a number from 1 to 9223372036854775807; give one" vpmc record -c 0 true

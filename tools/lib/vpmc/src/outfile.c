@@ -15,6 +15,9 @@
 
 #include "outfile.h"
 
+/* In 32-bit programs, too: XFS and others number files beyond 2^32, which fstat() refuses. */
+_Static_assert(sizeof(off_t) == 8, "build with _FILE_OFFSET_BITS=64");
+
 /*
  * Returns the descriptor that a name stands for, or -1. To open such a name again would
  * begin at the start of a file that others have written to.
