@@ -107,11 +107,24 @@ static void report_graph(const struct report_options *options)
 	output_close(file);
 }
 
+/* A directory that is misspelt would have no file, and "have changed" would be told of all. */
+static void check_symfs(const char *name)
+{
+	struct stat status;
+	int error = stat(name, &status) ? errno : S_ISDIR(status.st_mode) ? 0 : ENOTDIR;
+
+	if (error)
+		fail(STATUS_OURS, "--symfs %s: %s; name a directory with the files that were sampled",
+		     name, strerror(error));
+}
+
 static void report_samples(const struct report_options *options)
 {
 	struct samples samples;
 	FILE *file;
 
+	if (options->symfs)
+		check_symfs(options->symfs);
 	if (options->json + options->html + options->folded > 1)
 		fail(STATUS_OURS, "-j, --html and --folded: one format is possible at a time; leave out the others");
 	identity_symfs(options->symfs);

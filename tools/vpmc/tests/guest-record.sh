@@ -112,6 +112,10 @@ cp /add/sampled "old/$(basename "$PWD")-is-not-its-name"
 changed "--symfs without the program" changed.record one --symfs old
 cp /add/sampled old/prog
 same "--symfs by the file's name" changed.record --symfs old
+bad "--symfs of no directory" 125 "${V}--symfs none: No such file or directory; name a directory with the files that were sampled" \
+	vpmc report --symfs none changed.record
+bad "--symfs of a file" 125 "${V}--symfs changed.record: Not a directory; name a directory with the files that were sampled" \
+	vpmc report --symfs changed.record changed.record
 rm old/prog
 mkdir -p "old$PWD"
 cp /add/sampled "old$PWD/prog"
