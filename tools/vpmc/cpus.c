@@ -85,15 +85,18 @@ static bool wait_until(int64_t until)
 	}
 }
 
-/* The time of the table after the one of @last. After SIGSTOP none is made up for. */
+/*
+ * The time of the table after that of the time @last. If that came much later, as after SIGSTOP,
+ * no table is made up for, and none is of an instant.
+ */
 static int64_t next_after(int64_t last, unsigned int delay_ms)
 {
 	int64_t late = milliseconds() - last;
 
-	return last + (late / delay_ms + 1) * delay_ms;
+	return (late < delay_ms ? last : last + late) + delay_ms;
 }
 
-static void show(const struct vpmc_cpus *cpus, const struct group *group,
+static void show(struct vpmc_cpus *cpus, const struct group *group,
 		 const struct cpus_options *options)
 {
 	struct cpus_sample counts = {}, before = {}, other;
@@ -113,7 +116,7 @@ static void show(const struct vpmc_cpus *cpus, const struct group *group,
 		cpus_table(stdout, group, &counts, &before,
 			   terminal && !getenv("NO_COLOR"));
 		output_finish();
-		if (cpus_are_stopped(&counts))
+		if (cpus_were_taken(cpus, &counts))
 			fail(STATUS_OURS, "processors: the PMU was taken away, by the administrator or for a CPU that lacks its counters; the last table has the counts up to then, try again later");
 		other = before;
 		before = counts;

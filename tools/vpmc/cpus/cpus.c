@@ -119,7 +119,7 @@ void cpus_read(const struct vpmc_cpus *cpus, struct cpus_sample *sample)
 	sample->nr = nr;
 }
 
-bool cpus_are_stopped(const struct cpus_sample *sample)
+static bool some_stopped(const struct cpus_sample *sample)
 {
 	unsigned int i;
 
@@ -127,6 +127,12 @@ bool cpus_are_stopped(const struct cpus_sample *sample)
 		if (sample->cpu[i].state == VPMC_CPU_STOPPED)
 			return true;
 	return false;
+}
+
+bool cpus_were_taken(struct vpmc_cpus *cpus, const struct cpus_sample *sample)
+{
+	/* START changes nothing while the counters are this program's. */
+	return some_stopped(sample) && vpmc_cpus_start(cpus) < 0;
 }
 
 /* What vpmc stat -a counts */
@@ -150,7 +156,7 @@ static void end_interval(struct counted *counted, bool running)
 	struct cpus_sample *sample = &counted->sample, *seen = &counted->seen, other;
 
 	cpus_read(counted->cpus, sample);
-	counted->result->revoked |= running && cpus_are_stopped(sample);
+	counted->result->revoked |= running && cpus_were_taken(counted->cpus, sample);
 	cpus_interval(&interval, sample, seen, counted->result->revoked);
 	other = *seen;
 	*seen = *sample;

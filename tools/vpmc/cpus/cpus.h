@@ -37,10 +37,11 @@ void cpus_start(struct vpmc_cpus *cpus);
 void cpus_read(const struct vpmc_cpus *cpus, struct cpus_sample *sample);
 
 /*
- * Returns true if a processor has been stopped. While this program has not done that, the
- * kernel has, because it took the PMU away.
+ * Returns true if the kernel has stopped processors because it took the PMU away. This program
+ * has started them, and has not stopped them. A processor that goes offline or comes online is
+ * stopped for a moment, too, which does not count.
  */
-bool cpus_are_stopped(const struct cpus_sample *sample);
+bool cpus_were_taken(struct vpmc_cpus *cpus, const struct cpus_sample *sample);
 
 /*
  * Prints a line for each processor that counts, and a line with their sums.

@@ -285,7 +285,7 @@ static bool is_none(const char *list)
 	return list && !strcmp(list, "none");
 }
 
-/* "none" is no event, so that a list cannot have it beside others. */
+/* "none" is no event, so it cannot be beside events. */
 static void check_none(const char *list)
 {
 	while (list) {
@@ -333,12 +333,14 @@ void plan_make(struct plan *plan, const struct stat_options *options)
 		new_group(plan);
 		return;
 	}
-	check_none(list);
 	if (list && (options->software || options->all_cpus))
 		list = software_take(list, plan, options);
 	if (options->events) {
-		if (list && !is_none(list))
+		/* What is left takes counters. */
+		if (list && !is_none(list)) {
+			check_none(list);
 			append_all(&all, list, options->both_modes);
+		}
 	} else if (without_pmu(plan, &info)) {
 		if (options->metric_groups)
 			fail(STATUS_OURS, "-M %s: there is no PMU that can be used; vpmc info tells more",

@@ -109,7 +109,7 @@ void regions_text(FILE *file, const struct result *result, const struct stat_reg
 		fprintf(file, "\n%" PRIu64 " processes with regions ended by a signal, _exit() or execve(): their regions are missing.\n",
 			regions->lost);
 	if (!regions->processes && !regions->lost)
-		fprintf(file, "\nNo process had regions: compile the program with -DVPMC and -lvpmc; run vpmc stat below sudo, su and env -i, not above.\n");
+		fprintf(file, "\nNo process had regions: compile the program with -DVPMC and -lvpmc; sudo, su and env -i must be before vpmc stat, not behind it.\n");
 }
 
 static struct json_object *two(uint64_t inclusive, uint64_t exclusive)

@@ -79,9 +79,20 @@ after=$(grep -c '^all' tables)
 equal "cpus: it was stopped: no table is made up for" yes \
 	"$(awk -v n=$((after - before)) -v s="$from" -v e="$to" 'BEGIN { print (n >= 1 && n <= 2 + (e - s) / 0.5) ? "yes" : n " in " e - s " s" }')"
 
+# a processor that goes offline or comes online is stopped for a moment: that is no revocation
+vpmc cpus -e instructions -d 0.001 >/dev/null 2>said &
+cpus=$!
+for _turn in $(seq 150); do
+	echo 0 >/sys/devices/system/cpu/cpu1/online
+	echo 1 >/sys/devices/system/cpu/cpu1/online
+done
+kill $cpus
+end $cpus
+equal "cpus: it goes on beside hotplug" "0 " "$? $(cat said)"
+
 # revoked: the last table has what was counted up to then, and no more follow
 rm tables
-vpmc cpus -e instructions -d 0.2 -n 20 >tables 2>said &
+vpmc cpus -e instructions -d 0.2 >tables 2>said &
 cpus=$!
 await grep -q '^all' tables
 echo 1 >/proc/sys/kernel/vpmc_revoke

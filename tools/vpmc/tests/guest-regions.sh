@@ -74,4 +74,4 @@ vpmc stat -m -o text -e instructions,branches -- marked signals
 equal "the table" "Region handler: 100 calls, 1 threads;;INCLUSIVE EXCLUSIVE OF THE WHOLE;300 300 0.01% instructions:u;0 0 0.00% branches:u;" \
 	"$(sed -n '/^Region handler/,/branches/p' text | awk '{ $1 = $1; printf "%s;", $0 }')"
 vpmc stat -m -o text -e instructions -- true
-equal "a program without markers" "No process had regions: compile the program with -DVPMC and -lvpmc; run vpmc stat below sudo, su and env -i, not above." "$(grep regions text)"
+equal "a program without markers" "No process had regions: compile the program with -DVPMC and -lvpmc; sudo, su and env -i must be before vpmc stat, not behind it." "$(grep regions text)"

@@ -161,7 +161,9 @@ static __attribute__((__unused__)) struct vpmc_region vpmc_unknown_region = {
 
 /*
  * A program has its handles at known places. A library finds each of them by one load, but
- * dlopen() has room for some 200 of them alone. With -DVPMC_HANDLE= there is no such limit.
+ * dlopen() has room for some 200 of them, in all libraries together. With -DVPMC_HANDLE= there
+ * is no such limit. The first such mark of a thread may allocate memory, so that a signal
+ * handler must not be the first to pass one.
  */
 #ifdef VPMC_HANDLE
 #elif defined(__PIC__) && !defined(__PIE__)

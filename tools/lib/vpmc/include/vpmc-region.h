@@ -82,7 +82,8 @@ struct vpmc_region_calls {
  * @region:	A region of the calling thread. It may have begun already.
  *
  * A signal handler may call this, for the regions of the thread that it has interrupted.
- * It must return, and not jump out.
+ * It must return, and not jump out. Not for a region that marks of vpmc-marker.h use: they
+ * expect an end for each begin, also for one that was refused.
  *
  * Context: MT-Safe, AS-Safe.
  *

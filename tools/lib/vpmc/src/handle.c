@@ -240,11 +240,11 @@ static int open_file(struct vpmc **v, int fd, const char *what,
 		}
 	}
 	err = make_handle(v, fd, local, own);
-	/* The page cannot be mapped. */
+	/* The page cannot be mapped: RDPMC would show the counts of all threads. */
 	if (err == -EACCES)
 		return vpmc_error_set(error, err, VPMC_REASON_KERNEL_MODE, what,
-				      "its set counts the kernel, which this process may not see",
-				      NULL);
+				      "somebody counts the kernel in a thread of this process, which it may not see",
+				      "end that, or run it with CAP_PERFMON");
 	return err ? vpmc_error_system(error, err, what) : 0;
 }
 

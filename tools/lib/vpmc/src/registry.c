@@ -188,22 +188,27 @@ static void remove_locked(struct vpmc_regions *regions)
 bool vpmc_regions_keep(struct vpmc_regions *regions)
 {
 	struct vpmc_regions *other, *like = NULL;
+	bool is_listed = false, is_kept;
 	unsigned int alike = 0;
 
 	vpmc_regions_lock();
-	for (other = all; other; other = other->next)
+	for (other = all; other; other = other->next) {
+		is_listed |= other == regions;
 		if (other->is_retired && are_alike(other, regions)) {
 			like = other;
 			alike++;
 		}
+	}
 	regions->is_retired = true;
+	/* In a child of fork() they may be the parent's, which reports them. */
+	is_kept = is_listed && alike < KEPT;
 	/* From here on, a report has their values in the other ones. */
-	if (alike >= KEPT) {
+	if (is_listed && !is_kept) {
 		vpmc_regions_merge(like, regions);
 		remove_locked(regions);
 	}
 	vpmc_regions_unlock();
-	return alike < KEPT;
+	return is_kept;
 }
 
 void vpmc_regions_remove(struct vpmc_regions *regions)

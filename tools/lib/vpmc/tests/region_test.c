@@ -434,6 +434,62 @@ TEST(closed_in_child)
 		EXPECT_EQ(0, vpmc_regions_close(regions[i]));
 }
 
+static void *pass_once(void *regions)
+{
+	struct vpmc_region *region;
+
+	open_kept(regions);
+	if (!vpmc_region_get(*(struct vpmc_regions **)regions, "of the parent", &region) &&
+	    !vpmc_begin(region))
+		vpmc_end(region);
+	return NULL;
+}
+
+/* Runs @opener in a thread, and returns the regions that it has opened, or NULL. */
+static struct vpmc_regions *opened_by(void *(*opener)(void *regions))
+{
+	struct vpmc_regions *regions = NULL;
+	pthread_t thread;
+
+	if (!pthread_create(&thread, NULL, opener, &regions))
+		pthread_join(thread, NULL);
+	return regions;
+}
+
+/* Returns 0 if the child's report has none of the @parents regions after it has closed them. */
+static int close_and_report(struct vpmc_regions *parents)
+{
+	int i, fd = memfd_create("report", 0);
+	char text[100000] = "";
+
+	/* So many that further ones are merged with the last one */
+	for (i = 0; i < 70; i++)
+		if (vpmc_regions_close(opened_by(open_kept)))
+			return 1;
+	if (vpmc_regions_close(parents) || vpmc_report(fd, VPMC_REPORT_JSON) ||
+	    pread(fd, text, sizeof(text) - 1, 0) <= 0)
+		return 2;
+	return strstr(text, "of the parent") ? 3 : 0;
+}
+
+/* The parent reports what its child has closed, and the child does not. */
+TEST(closed_in_child_is_reported_once)
+{
+	struct vpmc_regions *regions;
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(0, setenv("VPMC_REPORT", "/dev/null", 1));
+	regions = opened_by(pass_once);
+	ASSERT_NE(NULL, regions);
+	pid = fork();
+	if (!pid)
+		_exit(close_and_report(regions));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, vpmc_regions_close(regions));
+}
+
 /* Regions that name no events use the counters that others have added, which then stay. */
 TEST(counters_of_others)
 {
