@@ -24,7 +24,10 @@ for name; do
 		verdict='not built'
 		: >/tmp/said
 	fi
-	tail -n 12 /tmp/said | sed "s/^/| /"
+	{
+		grep '^not ok' /tmp/said
+		tail -n 12 /tmp/said
+	} | awk '{ print "| " $0 }'
 	echo "== $name $rc ${verdict:-no verdict}"
 done
 echo "== end"

@@ -66,6 +66,12 @@ void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t offse
 	return MAP_FAILED;
 }
 
+/* libvpmc calls it by this name, because it is built for files of any size. */
+void *mmap64(void *at, size_t size, int protection, int flags, int fd, off_t offset)
+{
+	return mmap(at, size, protection, flags, fd, offset);
+}
+
 static int state_of(struct vpmc *v)
 {
 	struct vpmc_read sums;
