@@ -42,17 +42,19 @@ equal "regions of a rank: its processes, each with its number" "4 4" \
 equal "regions of a rank: none is missing" 0 "$(vpmc report /out/fresh | grep -c 'are missing')"
 PMI_RANK=3 vpmc stat --rank -o turns -r 3 -e instructions -- marked >said 2>&1
 equal "regions of a rank: with -r those of the last run" 100 "$(calls turns)"
-printf '#!/bin/sh\nrm once\nmarked\n' >once
-chmod +x once
-PMI_RANK=3 vpmc stat --rank -o begun -r 3 -e instructions -- ./once 2>said
+printf '#!/bin/sh\nrm only-once\nmarked\n' >only-once
+chmod +x only-once
+PMI_RANK=3 vpmc stat --rank -o begun -r 3 -e instructions -- ./only-once 2>said
 equal "regions of a rank: the next run cannot begin: those of the run before" "127 100 1" \
-	"$? $(calls begun) $(grep -c 'once: no such command' said)"
+	"$? $(calls begun) $(grep -c 'only-once: no such command' said)"
 # The second run is over when the process that the first one has left behind is.
+mkfifo may-report has-reported
 # shellcheck disable=SC2016 # for the other shell
-PMI_RANK=3 vpmc stat --rank -o left -r 2 -e instructions -- sh -c 'if [ -p go ]; then
-	marked; echo >go; read -r _ <gone
+PMI_RANK=3 vpmc stat --rank -o left -r 2 -e instructions -- sh -c 'if mkdir of-rank 2>/dev/null; then
+	(read -r _ <may-report; marked; marked; echo >has-reported) &
 else
-	mkfifo go gone; (read -r _ <go; marked; marked; echo >gone) & fi' >said 2>&1
+	marked; echo >may-report; read -r _ <has-reported
+fi' >said 2>&1
 equal "regions of a rank: a process of an earlier run that reports late" "0 100" "$? $(calls left)"
 PMI_RANK=3 VPMC_REPORT=own.json vpmc stat --rank -o cut -m -e instructions -- sh -c 'marked; marked exec' >said 2>&1
 equal "regions of a rank: what is missing is told" \
