@@ -228,8 +228,7 @@ const char *vpmc_version(void);
  * Return: 0, or -ENOSYS: the kernel has no vpmc; -ENODEV: it is switched off;
  * -ENOENT: VPMC_OPEN_EXISTING, and there are no counters; -EACCES: only privileged
  * users may count, or somebody counts the kernel in a thread of this process, and the caller
- * may not see that;
- * -EINVAL: unknown flags; -EMFILE, -ENFILE, -ENOMEM.
+ * may not see that; -EINVAL: unknown flags; -EMFILE, -ENFILE, -ENOMEM.
  */
 int vpmc_open(struct vpmc **v, unsigned int flags, struct vpmc_error *error);
 

@@ -9,26 +9,11 @@
 
 #include "beside.h"
 #include "caps.h"
-#include "disturb.h"
-#include "global.h"
+#include "global_fixture.h"
 #include "perf.h"
 
 #define PARANOID	"/proc/sys/kernel/perf_event_paranoid"
 #define REVOKE		"/proc/sys/kernel/vpmc_revoke"
-
-FIXTURE(cpus)
-{
-	int fd;
-	struct vpmc_global_cpu cpu[GLOBAL_CPUS];
-};
-
-FIXTURE_SETUP(cpus)
-{
-	ASSERT_EQ(0, wait_for_fine_timers());
-	ASSERT_EQ(0, pin(0));
-	self->fd = global_open();
-	ASSERT_LE(0, self->fd);
-}
 
 FIXTURE_TEARDOWN(cpus)
 {

@@ -4,24 +4,9 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
-#include "disturb.h"
-#include "global.h"
+#include "global_fixture.h"
 
 #define MS	1000000ULL
-
-FIXTURE(cpus)
-{
-	int fd;
-	struct vpmc_global_cpu cpu[GLOBAL_CPUS];
-};
-
-FIXTURE_SETUP(cpus)
-{
-	ASSERT_EQ(0, wait_for_fine_timers());
-	ASSERT_EQ(0, pin(0));
-	self->fd = global_open();
-	ASSERT_LE(0, self->fd);
-}
 
 FIXTURE_TEARDOWN(cpus)
 {
