@@ -24,7 +24,8 @@ help:
 #: make tools       libvpmc and the vpmc command, for guests and in build/tools
 #: make deb         Debian packages of them, in build/deb
 #: make kernel-deb  Debian packages of a kernel with vpmc for your machine, in build/deb
-#:                  (CONFIG=FILE, or FLAVOUR=vm for virtual machines)
+#:                  (CONFIG=FILE; FLAVOUR=local: with the drivers in use only,
+#:                  or FLAVOUR=vm for virtual machines)
 #: make shell       an interactive guest
 #: make tree        make a kernel tree in build/linux, to edit the patches with quilt
 #: make deps        list and install the packages that are missing (as root)
@@ -51,7 +52,8 @@ deb:
 
 kernel-deb:
 	@scripts/deps --for kernel-deb
-	@scripts/build-kernel-deb $(if $(CONFIG),--config '$(CONFIG)') $(if $(FLAVOUR),--flavour '$(FLAVOUR)')
+	@scripts/build-kernel-deb $(if $(CONFIG),--config '$(CONFIG)') $(if $(FLAVOUR),--flavour '$(FLAVOUR)') \
+		$(if $(LSMOD),--lsmod '$(LSMOD)')
 
 demo:
 	@scripts/setup --estimate demo
