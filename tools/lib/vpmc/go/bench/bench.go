@@ -27,6 +27,7 @@ import (
 type Bench struct {
 	b        *testing.B
 	counters *vpmc.Counters
+	running  bool
 }
 
 var told sync.Map
@@ -49,31 +50,39 @@ func Open(b *testing.B, list string) *Bench {
 		return c
 	}
 	c.counters = counters
+	c.running = true
 	counters.Start()
 	return c
 }
 
-// StopTimer is in place of that of testing.B. What is done until StartTimer is not counted.
+// StopTimer is in place of that of testing.B. What is done until StartTimer is not counted. A timer
+// that is stopped stays so.
 func (c *Bench) StopTimer() {
-	if c.counters != nil {
+	if c.running {
 		c.counters.Stop()
+		c.running = false
 	}
 	c.b.StopTimer()
 }
 
-// StartTimer continues after StopTimer.
+// StartTimer continues after StopTimer. A timer that runs goes on.
 func (c *Bench) StartTimer() {
 	c.b.StartTimer()
-	if c.counters != nil {
+	if c.counters != nil && !c.running {
+		c.running = true
 		c.counters.Start()
 	}
 }
 
-// ResetTimer is in place of that of testing.B. What was counted before is dropped.
+// ResetTimer is in place of that of testing.B. What was counted before is dropped. A timer that is
+// stopped stays so.
 func (c *Bench) ResetTimer() {
 	c.b.ResetTimer()
-	if c.counters != nil {
-		c.counters.Clear()
+	if c.counters == nil {
+		return
+	}
+	c.counters.Clear()
+	if c.running {
 		c.counters.Start()
 	}
 }
@@ -83,7 +92,10 @@ func (c *Bench) Close() {
 	if c.counters == nil {
 		return
 	}
-	c.counters.Stop()
+	if c.running {
+		c.counters.Stop()
+		c.running = false
+	}
 	sums, err := c.counters.Sums()
 	if err != nil {
 		tell(err)

@@ -34,6 +34,24 @@ func BenchmarkPrepared(b *testing.B) {
 	}
 }
 
+// As with testing.B, it does not matter if the timer is stopped or started twice.
+func startedTwice(b *testing.B) {
+	c := Open(b, "branches")
+	defer c.Close()
+	c.StopTimer()
+	known.Code(50000)
+	c.ResetTimer()
+	known.Code(50000)
+	c.StartTimer()
+	for i := 0; i < b.N; i++ {
+		known.Code(50)
+		c.StartTimer()
+	}
+	c.StopTimer()
+	known.Code(50000)
+	c.StopTimer()
+}
+
 // total returns what n iterations have counted.
 func total(t *testing.T, benchmark func(*testing.B), n string, event string) uint64 {
 	t.Helper()
@@ -59,6 +77,13 @@ func TestExact(t *testing.T) {
 func TestPrepared(t *testing.T) {
 	once, twice := total(t, BenchmarkPrepared, "1000", "branches:u"), total(t, BenchmarkPrepared, "2000", "branches:u")
 	if twice-once < 1000*(50+3) || twice-once > 1000*(50+16) {
+		t.Errorf("branches: %d and %d", once, twice)
+	}
+}
+
+func TestTwice(t *testing.T) {
+	once, twice := total(t, startedTwice, "1000", "branches:u"), total(t, startedTwice, "2000", "branches:u")
+	if twice-once < 1000*(50+3) || twice-once > 1000*(50+16) || once-(twice-once) > 64 {
 		t.Errorf("branches: %d and %d", once, twice)
 	}
 }
