@@ -43,7 +43,8 @@ STATS_BUCKETS = 60 * 32
 INCLUSIVE, EXCLUSIVE, RUN_TIME = 0, 1, -1
 REGIONS_LFENCE, REGIONS_TWICE, REGIONS_KEEP, HARNESS_SAVE = 1, 2, 4, 1
 REPORT_TEXT, REPORT_JSON = 0, 1
-_SET_NUMBER = 32    # where struct vpmc_page has set_number
+_SET_NUMBER, _STATE = 32, 72    # where struct vpmc_page has them
+_RUNNING, _EXITED, _REVOKED = 2, 4, 5
 
 
 class Error(OSError):
@@ -156,16 +157,23 @@ class Counters:
             self.close()
             raise
         self._count, self._ticks = (c_uint64 * MAX_COUNTERS)(), c_uint64()
-        self._present = c_uint64.from_address(_page(self._v) + _SET_NUMBER)
+        page = _page(self._v)
+        self._present, self._state = c_uint64.from_address(page + _SET_NUMBER), c_uint32.from_address(page + _STATE)
         self._set_number = self._present.value
 
     def read(self):
-        """Returns (counts, run time in ticks), all of the same moment. It is an error if the set was replaced."""
+        """Returns (counts, run time in ticks), all of the same moment.
+
+        It is an error if the set was replaced or does not run any more. That of an ended thread has its last counts."""
         if not self._v:
             raise Error(errno.EBADF, "read: the counters are closed")
         _check(_read(self._v, self._count, MAX_COUNTERS, byref(self._ticks)), "read")
         if self._present.value != self._set_number:
             raise Error(errno.EBUSY, "read: somebody has programmed another set meanwhile")
+        state = self._state.value
+        if state not in (_RUNNING, _EXITED):
+            raise Error(errno.ENODATA, "read: the administrator has taken the PMU" if state == _REVOKED
+                        else "read: somebody has stopped or detached the set")
         return [self._count[i] for i in self._element], self._ticks.value
 
     def close(self):

@@ -86,6 +86,34 @@ check("a set that was replaced is an error", error_of(counters.read)
 check("its end", library.vpmc_unlink(handle) == 0)
 library.vpmc_close(handle)
 counters.close()
+
+
+# it does not run any more
+def set_revoke(value):
+    with open("/proc/sys/kernel/vpmc_revoke", "w", encoding="ascii") as file:
+        file.write(value)
+
+
+with vpmc.Counters("instructions") as counters:
+    set_revoke("1")
+    check("a set that was revoked is an error", error_of(counters.read)
+          == (61, "[Errno 61] read: the administrator has taken the PMU"))
+    set_revoke("0")
+library.vpmc_open(ctypes.byref(handle), 0, None)
+for call in library.vpmc_stop, library.vpmc_unlink:
+    with vpmc.Counters("instructions") as counters:
+        check("somebody ends it", call(handle) == 0)
+        check("a set that was stopped or detached is an error", error_of(counters.read)
+              == (61, "[Errno 61] read: somebody has stopped or detached the set"))
+library.vpmc_close(handle)
+ended = []
+thread = threading.Thread(target=lambda: ended.append(vpmc.Counters("instructions")))
+thread.start()
+thread.join()
+check("the counts of a thread that has ended are there", ended[0].read()[0] == ended[0].read()[0] > [0])
+ended[0].close()
+counters = vpmc.Counters("instructions")
+counters.close()
 counters.close()
 check("closed counters are an error", error_of(counters.read)[0] == 9)
 for name, call in {"begin": inner.begin, "end": inner.end, "stats": lambda: inner.stats(0), "dirty": lambda: inner.dirty(0),
