@@ -45,6 +45,7 @@ REGIONS_LFENCE, REGIONS_TWICE, REGIONS_KEEP, HARNESS_SAVE = 1, 2, 4, 1
 REPORT_TEXT, REPORT_JSON = 0, 1
 _SET_NUMBER, _STATE = 32, 72    # where struct vpmc_page has them
 _RUNNING, _EXITED, _REVOKED = 2, 4, 5
+_Counts = c_uint64 * MAX_COUNTERS
 
 
 class Error(OSError):
@@ -156,7 +157,6 @@ class Counters:
         except Error:
             self.close()
             raise
-        self._count, self._ticks = (c_uint64 * MAX_COUNTERS)(), c_uint64()
         page = _page(self._v)
         self._present, self._state = c_uint64.from_address(page + _SET_NUMBER), c_uint32.from_address(page + _STATE)
         self._set_number = self._present.value
@@ -167,14 +167,16 @@ class Counters:
         It is an error if the set was replaced or does not run any more. That of an ended thread has its last counts."""
         if not self._v:
             raise Error(errno.EBADF, "read: the counters are closed")
-        _check(_read(self._v, self._count, MAX_COUNTERS, byref(self._ticks)), "read")
+        # Another thread or a signal handler may read at the same time.
+        count, ticks = _Counts(), c_uint64()
+        _check(_read(self._v, count, MAX_COUNTERS, byref(ticks)), "read")
         if self._present.value != self._set_number:
             raise Error(errno.EBUSY, "read: somebody has programmed another set meanwhile")
         state = self._state.value
         if state not in (_RUNNING, _EXITED):
             raise Error(errno.ENODATA, "read: the administrator has taken the PMU" if state == _REVOKED
                         else "read: somebody has stopped or detached the set")
-        return [self._count[i] for i in self._element], self._ticks.value
+        return [count[i] for i in self._element], ticks.value
 
     def close(self):
         v, self._v = self._v, None

@@ -106,6 +106,20 @@ for call in library.vpmc_stop, library.vpmc_unlink:
         check("a set that was stopped or detached is an error", error_of(counters.read)
               == (61, "[Errno 61] read: somebody has stopped or detached the set"))
 library.vpmc_close(handle)
+# A signal handler reads them, or another thread, while they are read. Here the tracer does so at each line.
+within = []
+
+
+def read_within(_frame, _event, _arg):
+    within.append(counters.read()[0])
+    return read_within
+
+
+with vpmc.Counters("instructions") as counters:
+    sys.settrace(read_within)
+    outer, _ = counters.read()
+    sys.settrace(None)
+    check("a read within a read has other values", within[0] < outer < within[-1] and outer not in within)
 ended = []
 thread = threading.Thread(target=lambda: ended.append(vpmc.Counters("instructions")))
 thread.start()
