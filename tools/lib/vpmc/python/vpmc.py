@@ -45,6 +45,8 @@ REGIONS_LFENCE, REGIONS_TWICE, REGIONS_KEEP, HARNESS_SAVE = 1, 2, 4, 1
 REPORT_TEXT, REPORT_JSON = 0, 1
 _SET_NUMBER, _STATE = 32, 72    # where struct vpmc_page has them
 _RUNNING, _EXITED, _REVOKED = 2, 4, 5
+_NEW, _UNLINK_ON_CLOSE = 1 << 0, 1 << 8
+_LOOKS = 8    # how often Counters looks for a set, if others program and end some
 _Counts = c_uint64 * MAX_COUNTERS
 
 
@@ -100,7 +102,9 @@ _open = _call("open", c_int, POINTER(c_void_p), c_uint, POINTER(_Error))
 _close = _call("close", None, c_void_p)
 _parse = _call("parse_events", c_int, c_char_p, POINTER(POINTER(_Event)), POINTER(c_uint), POINTER(_Error))
 _free_events = _call("free_events", None, POINTER(_Event))
-_share = _call("share", c_int, c_void_p, POINTER(_Event), c_uint, POINTER(_Error))
+_program = _call("program", c_int, c_void_p, POINTER(_Event), c_uint, c_uint, POINTER(_Error))
+_join = _call("join", c_int, c_void_p, POINTER(_Event), c_uint, POINTER(_Error))
+_start = _call("start", c_int, c_void_p)
 _page = _call("page", c_void_p, c_void_p)
 _read = _call("read", c_int, c_void_p, c_void_p, c_uint, POINTER(c_uint64))
 _regions_open = _call("regions_open", c_int, POINTER(c_void_p), c_char_p, c_uint, POINTER(_Error))
@@ -138,17 +142,21 @@ def report(fd=1, form=REPORT_TEXT):
 
 
 class Counters:
-    """The calling thread's counters. events is a list, as vpmc(7) describes it."""
+    """The calling thread's counters. events is a list, as vpmc(7) describes it.
+
+    If the thread has a set already, that is used, and gets what it lacks. Otherwise they are a set of their own.
+    Both end with close(), or with the last reference."""
 
     def __init__(self, events):
         self._v = None
         error, v, array, nr = _Error(), c_void_p(), POINTER(_Event)(), c_uint()
         _check(_open(byref(v), 0, byref(error)), "open", error)
-        self._v = v
+        self._v, page = v, _page(v)
+        self._present, self._state = c_uint64.from_address(page + _SET_NUMBER), c_uint32.from_address(page + _STATE)
         try:
             _check(_parse(events.encode(), byref(array), byref(nr), byref(error)), events, error)
             try:
-                _check(_share(self._v, array, nr, byref(error)), events, error)
+                _check(self._count(array, nr, error), events, error)
                 counted = [array[i] for i in range(nr.value) if array[i].element >= 0]
                 self.nr, self.names = len(counted), [event.name.decode() for event in counted]
                 self._element = [event.element for event in counted]
@@ -157,9 +165,19 @@ class Counters:
         except Error:
             self.close()
             raise
-        page = _page(self._v)
-        self._present, self._state = c_uint64.from_address(page + _SET_NUMBER), c_uint32.from_address(page + _STATE)
         self._set_number = self._present.value
+
+    def _count(self, array, nr, error):
+        for _ in range(_LOOKS):
+            result = _join(self._v, array, nr, byref(error))
+            if result >= 0:
+                return _start(self._v) if self._state.value != _RUNNING else result
+            if result != -errno.ENODATA:
+                return result
+            result = _program(self._v, array, nr, _NEW | _UNLINK_ON_CLOSE, byref(error))
+            if result != -errno.EEXIST:
+                break
+        return result
 
     def read(self):
         """Returns (counts, run time in ticks), all of the same moment.

@@ -99,13 +99,13 @@ with vpmc.Counters("instructions") as counters:
     check("a set that was revoked is an error", error_of(counters.read)
           == (61, "[Errno 61] read: the administrator has taken the PMU"))
     set_revoke("0")
-library.vpmc_open(ctypes.byref(handle), 0, None)
 for call in library.vpmc_stop, library.vpmc_unlink:
     with vpmc.Counters("instructions") as counters:
+        check("another handle", library.vpmc_open(ctypes.byref(handle), 0, None) == 0)
         check("somebody ends it", call(handle) == 0)
         check("a set that was stopped or detached is an error", error_of(counters.read)
               == (61, "[Errno 61] read: somebody has stopped or detached the set"))
-library.vpmc_close(handle)
+        library.vpmc_close(handle)
 # A signal handler reads them, or another thread, while they are read. Here the tracer does so at each line.
 within = []
 
@@ -120,6 +120,26 @@ with vpmc.Counters("instructions") as counters:
     outer, _ = counters.read()
     sys.settrace(None)
     check("a read within a read has other values", within[0] < outer < within[-1] and outer not in within)
+
+
+def each_list():
+    return [error_of(lambda: vpmc.Counters(events).close()) for events in ("r09f0,r0af0,r0bf0", "r0cf0,r0df0,r0ef0")]
+
+
+# Each list needs all programmable counters that perf leaves. The thread is a new one, and has no set.
+lists = []
+thread = threading.Thread(target=lambda: lists.extend(each_list()))
+thread.start()
+thread.join()
+check("a set of their own ends with them", lists == [None, None])
+check("another handle", library.vpmc_open(ctypes.byref(handle), 0, None) == 0)
+check("another set", library.vpmc_program(handle, None, 0, 0, None) == 0)
+vpmc.Counters("instructions").close()
+check("that of others does not", library.vpmc_stop(handle) == 0)
+with vpmc.Counters("instructions") as counters:
+    check("and is started", counters.read()[0] < counters.read()[0])
+check("its end", library.vpmc_unlink(handle) == 0)
+library.vpmc_close(handle)
 ended = []
 thread = threading.Thread(target=lambda: ended.append(vpmc.Counters("instructions")))
 thread.start()
