@@ -132,6 +132,12 @@ def _check(result, what, error=None):
     return result
 
 
+def _bytes(text):
+    if "\0" in text:
+        raise Error(errno.EINVAL, f"{text!r}: it has a zero byte")
+    return text.encode()
+
+
 def version():
     return _version().decode()
 
@@ -149,12 +155,12 @@ class Counters:
 
     def __init__(self, events):
         self._v = None
-        error, v, array, nr = _Error(), c_void_p(), POINTER(_Event)(), c_uint()
+        error, v, array, nr, text = _Error(), c_void_p(), POINTER(_Event)(), c_uint(), _bytes(events)
         _check(_open(byref(v), 0, byref(error)), "open", error)
         self._v, page = v, _page(v)
         self._present, self._state = c_uint64.from_address(page + _SET_NUMBER), c_uint32.from_address(page + _STATE)
         try:
-            _check(_parse(events.encode(), byref(array), byref(nr), byref(error)), events, error)
+            _check(_parse(text, byref(array), byref(nr), byref(error)), events, error)
             try:
                 _check(self._count(array, nr, error), events, error)
                 counted = [array[i] for i in range(nr.value) if array[i].element >= 0]
@@ -305,7 +311,7 @@ class Regions:
     def __init__(self, events=None, flags=0):
         self._regions = None
         error, regions = _Error(), c_void_p()
-        _check(_regions_open(byref(regions), events.encode() if events is not None else None,
+        _check(_regions_open(byref(regions), _bytes(events) if events is not None else None,
                              flags | REGIONS_KEEP, byref(error)), "regions", error)
         self._regions, self._thread = regions, threading.current_thread()
 
@@ -342,7 +348,7 @@ class Regions:
 
     def region(self, name):
         pointer = POINTER(_Region)()
-        _check(_region_get(self._handle(), name.encode(), byref(pointer)), f"region '{name}'")
+        _check(_region_get(self._handle(), _bytes(name), byref(pointer)), f"region '{name}'")
         return Region(self, pointer, name)
 
     def cost(self, event):

@@ -28,6 +28,9 @@ def error_of(function, *arguments):
 
 
 check("a long name", error_of(vpmc.Counters, "x" + "\u20ac" * 100)[0] == 22)
+check("a list with a zero byte", error_of(vpmc.Counters, "instructions\0,branches")
+      == (22, "[Errno 22] 'instructions\\x00,branches': it has a zero byte"))
+check("so of regions", error_of(vpmc.Regions, "instructions\0,branches")[0] == 22)
 check("the version", vpmc.version().count(".") == 2)
 
 # count the same function from C
@@ -66,6 +69,8 @@ with vpmc.Regions("instructions,branches") as regions:
     check("the total", total == stats.sum + inner.dirty(0) and dirty == inner.dirty(0))
     check("the cost", 0 < regions.cost(0)[0] < regions.cost(0)[1])
     check("end without begin", error_of(inner.end) == (2, "[Errno 2] inner: end: No such file or directory"))
+    check("a name with a zero byte", error_of(regions.region, "outer\0")
+          == (22, "[Errno 22] 'outer\\x00': it has a zero byte"))
     check("no such event", error_of(inner.stats, 2)[0] == 22)
     check("one set of regions", error_of(vpmc.Regions, "branches")[0] == 17)
 
