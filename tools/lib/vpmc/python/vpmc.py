@@ -306,18 +306,35 @@ def _buffer(given, size, kind):
 class Regions:
     """The calling thread's regions. Without events they use the set that it has.
 
-    They stay when the thread ends: then any thread may read their values and close them."""
+    They stay when the thread ends: then any thread may read their values and close them. If their last reference
+    goes in another thread, their own one closes them when it opens others."""
+
+    _left = []    # those, each with its thread
 
     def __init__(self, events=None, flags=0):
         self._regions = None
         error, regions = _Error(), c_void_p()
+        self._close_left()
         _check(_regions_open(byref(regions), _bytes(events) if events is not None else None,
                              flags | REGIONS_KEEP, byref(error)), "regions", error)
         self._regions, self._thread = regions, threading.current_thread()
 
     def __del__(self):
-        if self._regions:
-            _regions_close(self._regions)
+        if self._regions and _regions_close(self._regions) == -errno.EPERM:
+            self._left.append((self._thread, self._regions))
+
+    @classmethod
+    def _close_left(cls):
+        for it in cls._left[:]:
+            thread, regions = it
+            if thread is not threading.current_thread() and thread.is_alive():
+                continue
+            try:
+                cls._left.remove(it)
+            except ValueError:
+                continue    # another thread closes it
+            if _regions_close(regions) == -errno.EPERM:
+                cls._left.append(it)
 
     def is_open(self):
         return self._regions is not None

@@ -190,6 +190,12 @@ check("then they are closed", error_of(others[1].count)[0] == 9)
 once = vpmc.Regions("instructions")
 del once
 check("regions end with their last reference", error_of(lambda: vpmc.Regions("instructions").close()) is None)
+# The garbage collector runs in any thread.
+kept = [vpmc.Regions("instructions")]
+thread = threading.Thread(target=kept.clear)
+thread.start()
+thread.join()
+check("also if another thread has it", error_of(lambda: vpmc.Regions("instructions").close()) is None)
 examples = "\n".join(line[8:] for line in vpmc.__doc__.splitlines() if line.startswith(("    >>> ", "    ... ")))
 names = {}
 exec(compile(examples, "vpmc.__doc__", "exec"), names)
