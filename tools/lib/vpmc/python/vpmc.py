@@ -138,6 +138,15 @@ def _bytes(text):
     return text.encode()
 
 
+def _leave(end, kind):
+    """Ends what "with" has begun. An exception of the caller is not replaced by an error that follows from it."""
+    try:
+        end()
+    except Error:
+        if kind is None:
+            raise
+
+
 def version():
     return _version().decode()
 
@@ -249,8 +258,8 @@ class Region:
         self.begin()
         return self
 
-    def __exit__(self, *_):
-        self.end()
+    def __exit__(self, kind, *_):
+        _leave(self.end, kind)
 
     def stats(self, event, which=INCLUSIVE):
         """Returns the Stats of an event's clean samples. dirty() has the sum of the others."""
@@ -347,8 +356,8 @@ class Regions:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
-        self.close()
+    def __exit__(self, kind, *_):
+        _leave(self.close, kind)
 
     def close(self):
         if not self._regions:

@@ -196,6 +196,26 @@ thread = threading.Thread(target=kept.clear)
 thread.start()
 thread.join()
 check("also if another thread has it", error_of(lambda: vpmc.Regions("instructions").close()) is None)
+
+
+def leaves_by(name):
+    with vpmc.Regions("instructions") as left:
+        part = left.region("part")
+        with part:
+            part.end()
+            if name == "regions":
+                part.begin()
+                part.begin()
+            raise KeyError(name)
+
+
+for name in "region", "regions":
+    try:
+        leaves_by(name)
+    except KeyError as error:
+        check(f"an exception leaves the {name}", error.args == (name,))
+    except vpmc.Error as error:
+        check(f"an exception leaves the {name}: {error}", False)
 examples = "\n".join(line[8:] for line in vpmc.__doc__.splitlines() if line.startswith(("    >>> ", "    ... ")))
 names = {}
 exec(compile(examples, "vpmc.__doc__", "exec"), names)
