@@ -29,7 +29,7 @@ struct thread {
 	unsigned int depth;	/* depth of nested calls; an inner call belongs to the outer one */
 	uint64_t set_number;
 	bool ended;
-	bool lost;		/* its counters did not count to its end */
+	bool lost;		/* its counters did not count all the time */
 	uint64_t now[MOST_VALUES], last[MOST_VALUES];
 	struct count_sum sum;
 };
@@ -167,6 +167,7 @@ void count_enter(void)
 
 		t->sum.outside[i] += t->now[i] - t->last[i] - own;
 		t->sum.own[i] += own;
+		t->lost |= t->now[i] < t->last[i];
 	}
 }
 
@@ -186,6 +187,7 @@ void count_leave(enum call call)
 
 		sum->inside[i] += t->last[i] - t->now[i] - own;
 		t->sum.own[i] += own;
+		t->lost |= t->last[i] < t->now[i];
 	}
 }
 
@@ -317,11 +319,14 @@ static void add_thread(struct thread *t)
 	pthread_setspecific(key, t);
 }
 
-/* Were the thread's counters taken away, detached, or programmed anew? */
+/*
+ * Were the thread's counters taken away, stopped, detached, or programmed anew? If a sum has
+ * gone back, somebody has cleared them.
+ */
 static bool has_lost(const struct thread *t)
 {
-	return t->page->set_number != t->set_number ||
-	       t->page->state == VPMC_STATE_REVOKED || t->page->state == VPMC_STATE_UNLINKED;
+	return t->lost || t->page->set_number != t->set_number ||
+	       t->page->state != VPMC_STATE_RUNNING;
 }
 
 /*
@@ -397,6 +402,7 @@ int count_begin(struct vpmc_error *error)
 	}
 	on = true;
 	t->depth = 0;
+	t->lost = false;
 	memset(&t->sum, 0, sizeof(t->sum));
 	add_thread(t);
 	me = t;

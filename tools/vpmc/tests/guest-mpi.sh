@@ -47,6 +47,12 @@ wait
 echo 0 >/proc/sys/kernel/vpmc_revoke
 equal "the administrator takes the counters: no rank has counts" "3 0" \
 	"$(grep -c '^Rank [0-2] is missing: .*, or has lost its counters\.$' said) $(grep -cE '^ *[0-2] +[0-9]+ +[0-9]+ +[0-9]+ +[0-9.]+$' said)"
+for how in clear stop; do
+	run -x LD_PRELOAD=$library ranks 100000 $how
+	equal "$how: the program goes on" 0 $?
+	equal "$how: no rank has counts" "3 0" \
+		"$(grep -c '^Rank [0-2] is missing: .*, or has lost its counters\.$' said) $(grep -cE '^ *[0-2] +[0-9]+ +[0-9]+ +[0-9]+ +[0-9.]+$' said)"
+done
 # heads: those of the tables
 heads() {
 	grep -x 'run time (ns):\|instructions[:a-z]*:\|0x1f0:u:' said | xargs

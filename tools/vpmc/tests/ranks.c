@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: ranks TURNS [thread | many | other]
+ * usage: ranks TURNS [thread | many | other | clear | stop]
  *
  * An MPI program with known differences between its ranks. Rank R executes R * TURNS
  * iterations of 2 instructions outside of MPI. It executes twice as many inside of
@@ -8,7 +8,8 @@
  * of a short function. Apart from that, only waiting in MPI depends on the rank. With
  * "thread", another thread executes the inside part once more. With "many", 100 threads
  * call the short function, one after the other. With "other", such a thread has programmed
- * a set of other events before, with as many counters.
+ * a set of other events before, with as many counters. With "clear" the first thread's sums are
+ * cleared behind all of that, and with "stop" its set is stopped.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -97,6 +98,15 @@ static bool run_threads(unsigned int nr, void *(*run)(void *arg))
 	return nr_descriptors() == before;
 }
 
+static bool request(unsigned long nr)
+{
+	int fd = open("/proc/thread-self/perfctr", O_RDWR), err;
+
+	err = fd < 0 || ioctl(fd, nr, 0);
+	close(fd);
+	return !err;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long turns = argc > 1 ? strtoul(argv[1], NULL, 10) : 0, sum = 0;
@@ -121,6 +131,10 @@ int main(int argc, char **argv)
 		return 4;
 	if (argc > 2 && !strcmp(argv[2], "other") && !run_threads(1, call_with_others))
 		return 5;
+	if (argc > 2 && !strcmp(argv[2], "clear") && !request(VPMC_IOC_CLEAR))
+		return 6;
+	if (argc > 2 && !strcmp(argv[2], "stop") && !request(VPMC_IOC_STOP))
+		return 7;
 	MPI_Allreduce(&inside, &sum, 1, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD);
 	MPI_Finalize();
 	return 0;
