@@ -60,6 +60,9 @@ static int open_set(struct thread *t, struct vpmc_error *error)
 	unsigned int nr;
 	int err = list ? -ENOENT : vpmc_open(&t->v, VPMC_OPEN_EXISTING, error);
 
+	/* What others have added stays as long as the thread counts it. */
+	if (!err)
+		vpmc_join(t->v, NULL, 0, NULL);
 	if (err != -ENOENT)
 		return err;
 	err = vpmc_open(&t->v, 0, error);
@@ -326,7 +329,7 @@ static void add_thread(struct thread *t)
 static bool has_lost(const struct thread *t)
 {
 	return t->lost || t->page->set_number != t->set_number ||
-	       t->page->state != VPMC_STATE_RUNNING;
+	       t->page->nr_counters + 1 < nr_values || t->page->state != VPMC_STATE_RUNNING;
 }
 
 /*

@@ -55,8 +55,11 @@ for how in clear stop; do
 done
 # heads: those of the tables
 heads() {
-	grep -x 'run time (ns):\|instructions[:a-z]*:\|0x1f0:u:' said | xargs
+	grep -x 'run time (ns):\|instructions[:a-z]*:\|branches:u:\|0x1f0:u:' said | xargs
 }
+run -x LD_PRELOAD=$library ranks 100000 added
+equal "what others have added to the set is counted" "run time (ns): instructions:u: branches:u:" "$(heads)"
+equal "it stays when they take it away" 9 "$(grep -cE '^ *[0-2] +[0-9]+ +[0-9]{3,12} +[0-9]{3,12} +[0-9.]+$' said)"
 run -x LD_PRELOAD=$library -x VPMC_MPI_EVENTS=0x1f0:u,instructions:uk ranks 100000
 equal "events have the names that they were given, with their modes" "run time (ns): 0x1f0:u: instructions:uk:" \
 	"$(heads)"

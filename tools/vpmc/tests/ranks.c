@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: ranks TURNS [thread | many | other | clear | stop]
+ * usage: ranks TURNS [thread | many | other | clear | stop | added]
  *
  * An MPI program with known differences between its ranks. Rank R executes R * TURNS
  * iterations of 2 instructions outside of MPI. It executes twice as many inside of
@@ -9,7 +9,8 @@
  * "thread", another thread executes the inside part once more. With "many", 100 threads
  * call the short function, one after the other. With "other", such a thread has programmed
  * a set of other events before, with as many counters. With "clear" the first thread's sums are
- * cleared behind all of that, and with "stop" its set is stopped.
+ * cleared behind all of that, and with "stop" its set is stopped. With "added" it has a set of
+ * instructions before, and another part of the program has added branches, until MPI_Init() returns.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -107,13 +108,27 @@ static bool request(unsigned long nr)
 	return !err;
 }
 
+static int count(unsigned int event, unsigned int flags)
+{
+	struct vpmc_control control = { .size = sizeof(control), .flags = flags, .nr_counters = 1 };
+	int fd = open("/proc/thread-self/perfctr", O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+
+	control.counter[0].evtsel = event;
+	control.counter[0].index = VPMC_ANY;
+	return fd < 0 || ioctl(fd, VPMC_IOC_CONTROL, &control) ? -1 : fd;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long turns = argc > 1 ? strtoul(argv[1], NULL, 10) : 0, sum = 0;
-	int rank, provided, size, i;
+	int rank, provided, size, i, added = -1;
 
+	if (argc > 2 && !strcmp(argv[2], "added") &&
+	    (count(0x100c0, 0) < 0 || (added = count(0x100c4, VPMC_CONTROL_ADD)) < 0))
+		return 8;
 	if (!turns || MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided))
 		return 2;
+	close(added);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	inside = 1000 + 2 * rank * turns;
 	MPI_Barrier(MPI_COMM_WORLD);
