@@ -20,7 +20,6 @@
 #define VPMC_CATCH2_HPP
 
 #include <cstdint>
-#include <sstream>
 #include <string>
 #include <type_traits>
 
@@ -98,19 +97,32 @@ public:
 	/* Shows the counts of an iteration, or why there are none, whether the test passes or not. */
 	void report() const
 	{
-		std::ostringstream text;
+		std::string text = name + ":";
 
-		text << name << ":";
 		for (std::size_t i = 0; is_counted() && i < counters.size(); i++)
-			text << " " << each(counters.name(i)) << " " << counters.name(i) << ",";
+			text += " " + quotient(counters.sum(i)) + " " + counters.name(i) + ",";
 		if (is_counted())
-			text << " each of " << iterations << " times";
+			text += " each of " + std::to_string(iterations) + " times";
 		else
-			text << " not counted: " << (why.empty() ? "nothing has run" : why);
-		WARN(text.str());
+			text += " not counted: " + (why.empty() ? "nothing has run" : why);
+		WARN(text);
 	}
 
 private:
+	/* An iteration's part of @sum, with all digits before the point, in any locale. */
+	std::string quotient(std::uint64_t sum) const
+	{
+		std::uint64_t whole = sum / iterations, rest = sum % iterations;
+		double part = static_cast<double>(rest) / static_cast<double>(iterations);
+		std::uint64_t millionths = static_cast<std::uint64_t>(1e6 * part + 0.5);
+		std::string text = std::to_string(whole + millionths / 1000000);
+
+		if (millionths % 1000000 == 0)
+			return text;
+		text += "." + std::to_string(1000000 + millionths).substr(1);
+		return text.substr(0, text.find_last_not_of('0') + 1);
+	}
+
 	/* The compiler must not drop a result that nobody uses. */
 	template <typename Code>
 	static void call(Code &code, std::false_type)

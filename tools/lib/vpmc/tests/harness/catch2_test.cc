@@ -11,6 +11,7 @@
 #else
 #include <catch2/catch_all.hpp>
 #endif
+#include <locale>
 #include <vpmc-catch2.hpp>
 
 #include "known.h"
@@ -40,6 +41,24 @@ TEST_CASE("exact")
 	run(once, 1000);
 	CHECK(once.total("branches:u") >= 2000 * (50 + 1));
 	CHECK(once.total("branches:u") <= 2000 * (50 + 1) + 16);
+}
+
+/* A program may have chosen a locale with other points, and with marks between thousands. */
+class Marks : public std::numpunct<char> {
+	char do_decimal_point() const override { return ','; }
+	char do_thousands_sep() const override { return '.'; }
+	std::string do_grouping() const override { return "\3"; }
+};
+
+TEST_CASE("many digits")
+{
+	vpmcpp::CountedCase counted("many digits", "branches");
+	std::locale before = std::locale::global(std::locale(std::locale(), new Marks));
+
+	counted.run(1000, [] { known(1234567); });
+	counted.report();
+	std::locale::global(before);
+	CHECK(counted.each("branches:u") > 1234567);
 }
 
 TEST_CASE("results are not dropped")
