@@ -148,6 +148,11 @@ void output_close(FILE *file)
 	free(text);
 }
 
+int output_descriptor(void)
+{
+	return out.fd;
+}
+
 bool output_is_terminal(void)
 {
 	return isatty(out.fd);

@@ -31,6 +31,9 @@ int output_part(FILE *file);
 /* Makes the text the output's content, or fails. */
 void output_close(FILE *file);
 
+/* The descriptor of the output that is open */
+int output_descriptor(void);
+
 bool output_is_terminal(void);
 
 /* Returns what helps if an output that -o names cannot be written. */

@@ -6,10 +6,13 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/fail.h"
 #include "common/output.h"
@@ -187,6 +190,54 @@ static bool take_line(char *line)
 	return false;
 }
 
+/*
+ * Holds the lock of the file. Two programs would go on from the same numbers, and each would
+ * replace what the other one has counted. Each new file is locked before it gets its name.
+ */
+static int held = -1;
+
+/* Locks the file that is open, if its file system can do that. Returns what holds the lock. */
+static int lock(int fd)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	if (copy >= 0)
+		flock(copy, LOCK_EX | LOCK_NB);
+	return copy;
+}
+
+static void hold(int next)
+{
+	if (held >= 0)
+		close(held);
+	held = next;
+}
+
+/* Has the file that is open still its name? If not, another program has replaced it. */
+static bool has_name(FILE *file, const char *name)
+{
+	struct stat open, named;
+
+	return !fstat(fileno(file), &open) && !stat(name, &named) &&
+	       open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+}
+
+/* Returns NULL and errno if it cannot be opened. */
+static FILE *open_locked(const char *name)
+{
+	FILE *file;
+
+	while ((file = fopen(name, "re"))) {
+		if (flock(fileno(file), LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+			fail(STATUS_OURS, "%s: another vpmc stat writes it; name another file by -o, or wait until that has ended",
+			     name);
+		if (has_name(file, name))
+			break;
+		fclose(file);
+	}
+	return file;
+}
+
 /* Opens the file if there is one. A pipe has nothing to go on from: reading it would wait. */
 static FILE *open_file(const struct stat_options *options)
 {
@@ -196,7 +247,7 @@ static FILE *open_file(const struct stat_options *options)
 	if (!stat(options->output, &status) && !S_ISREG(status.st_mode))
 		fail(STATUS_OURS, "%s: is no regular file, and --format openmetrics goes on from what its file has; name another one by -o",
 		     options->output);
-	file = fopen(options->output, "re");
+	file = open_locked(options->output);
 	if (!file && errno != ENOENT)
 		fail(STATUS_OURS, "%s: cannot be read: %s; name another file by -o",
 		     options->output, strerror(errno));
@@ -230,6 +281,7 @@ static void read_file(const struct stat_options *options)
 		fail(STATUS_OURS, "%s: is not what vpmc wrote: it has no end; remove it, or name another file by -o",
 		     options->output);
 	free(line);
+	hold(lock(fileno(file)));
 	fclose(file);
 }
 
@@ -330,12 +382,15 @@ static void print_file(FILE *file, const struct result *result)
 void openmetrics_begin(const struct result *result)
 {
 	FILE *file;
+	int next;
 
 	read_file(result->options);
 	counted = result;
 	file = output_open(result->options->output, OUTFILE_REPLACE);
+	next = lock(output_descriptor());
 	print_file(file, result);
 	output_close(file);
+	hold(next);
 }
 
 void print_openmetrics(FILE *file, const struct result *result)
@@ -359,10 +414,11 @@ static int write_now(const struct result *result)
 	char *text = NULL;
 	size_t length;
 	FILE *file;
-	int err = vpmc_outfile_open(&out, result->options->output, OUTFILE_REPLACE);
+	int err = vpmc_outfile_open(&out, result->options->output, OUTFILE_REPLACE), next;
 
 	if (err)
 		return err;
+	next = lock(out.fd);
 	file = open_memstream(&text, &length);
 	if (file)
 		print_file(file, result);
@@ -372,6 +428,10 @@ static int write_now(const struct result *result)
 		err = -ENOMEM;
 	vpmc_outfile_drop(&out);
 	free(text);
+	if (!err)
+		hold(next);
+	else if (next >= 0)
+		close(next);
 	return err;
 }
 

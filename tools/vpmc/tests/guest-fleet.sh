@@ -143,6 +143,20 @@ wait $target
 equal "openmetrics: the run time goes on" 1 "$(echo "$time $(metrics app.prom vpmc_run_seconds_total)" | awk '{ print ($2 > $1) }')"
 equal "openmetrics: nothing else is left" app.prom "$(echo *.prom* .vpmc* | sed 's/ .vpmc\*//')"
 
+# Two would replace each other's counts.
+# shellcheck disable=SC2086 # words
+for interval in '' '--interval 0.05'; do
+	before=$(metrics app.prom "$instructions")
+	$prom $interval -- sh -c 'echo >counting; sleep 0.3; known' &
+	await [ -e counting ]
+	[ -z "$interval" ] || sleep 0.15
+	bad "openmetrics${interval:+ with $interval}: another one writes the file" 125 \
+		"${V}app.prom: another vpmc stat writes it; name another file by -o, or wait until that has ended" $prom true
+	wait $!
+	rm counting
+	equal "openmetrics${interval:+ with $interval}: nothing is lost" 1 \
+		"$(echo "$before $(metrics app.prom "$instructions") $KNOWN_ALONE" | awk '{ print ($2 >= $1 + $3) }')"
+done
 bad "openmetrics without -o" 125 "${V}--format openmetrics: goes on from what its file has; name the file by -o" vpmc stat --format openmetrics true
 mkfifo pipe
 bad "openmetrics to a pipe" 125 "${V}pipe: is no regular file, and --format openmetrics goes on from what its file has; name another one by -o" \
