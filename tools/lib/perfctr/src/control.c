@@ -262,9 +262,9 @@ bool perfctr_same_set(int fd, const struct vpmc_control *now,
 	const struct vpmc_counter *a = now->counter, *b = ours->counter;
 	unsigned int i;
 
-	if (now->nr_counters != ours->nr_counters || now->signal != ours->signal)
+	if (now->nr_counters < ours->nr_counters || now->signal != ours->signal)
 		return false;
-	for (i = 0; i < now->nr_counters; i++, a++, b++)
+	for (i = 0; i < ours->nr_counters; i++, a++, b++)
 		if ((a->evtsel ^ b->evtsel) & ~kernels || a->period != b->period ||
 		    (b->index != VPMC_ANY && a->index != b->index))
 			return false;

@@ -62,7 +62,8 @@ int perfctr_from_vpmc(int fd, const struct vpmc_control *set,
 		      struct vperfctr_control *control);
 
 /*
- * Returns true if @now, from the kernel, is what @ours has programmed.
+ * Returns true if @now, from the kernel, is what @ours has programmed. Others may have added
+ * counters, which are behind those of @ours.
  */
 bool perfctr_same_set(int fd, const struct vpmc_control *now,
 		      const struct vpmc_control *ours);

@@ -451,6 +451,31 @@ TEST_F(self, overflow)
 	EXPECT_EQ(INSTRUCTIONS_OF(TURNS) / 10000, runs[1]);
 }
 
+/* What another library has added to the set comes behind its own counters. */
+TEST_F(self, counters_of_others)
+{
+	struct vpmc_control more = {
+		.size = sizeof(more), .flags = VPMC_CONTROL_ADD, .nr_counters = 1,
+		.counter[0] = { .evtsel = 0x1003c, .index = VPMC_ANY },
+	};
+	int fd = _vperfctr_open(0), err;
+	struct vperfctr_control read;
+	struct perfctr_sum_ctrs sum;
+
+	ASSERT_EQ(0, write_file("/proc/sys/kernel/vpmc_period_min", "100"));
+	overflow_control(&self->control);
+	self->control.cpu_control.ireset[1] = -100000000;
+	self->control.cpu_control.tsc_on = 0;
+	ASSERT_EQ(0, vperfctr_control(self->self, &self->control));
+	err = ioctl(fd, VPMC_IOC_CONTROL, &more);
+	if (err && errno == ENOSPC)
+		SKIP(return, "there are two counters");
+	ASSERT_EQ(0, err);
+	EXPECT_EQ(0, vperfctr_read_state(self->self, &sum, &read));
+	EXPECT_EQ(0, memcmp(&read, &self->control, sizeof(read)));
+	close(fd);
+}
+
 /* If run time is not counted, an overflow leaves nothing running. */
 static volatile int seen_running = -1;
 
