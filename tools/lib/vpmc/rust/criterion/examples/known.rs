@@ -23,6 +23,9 @@ fn known(criterion: &mut Criterion<Counts>) {
 fn instructions() -> Criterion<Counts> {
     let counts = Counts::of("instructions").unwrap_or_else(|error| panic!("{error}"));
 
+    if let Err(error) = Counts::of("instructions,branches") {
+        eprintln!("two events: {error}");
+    }
     Criterion::default()
         .with_measurement(counts)
         .sample_size(10)

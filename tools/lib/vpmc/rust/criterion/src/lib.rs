@@ -18,6 +18,8 @@ use vpmc::{Counters, Error};
 /// How often an empty measurement is measured.
 const ROUNDS: u32 = 16;
 
+const EINVAL: i32 = 22;
+
 /// Counts one event of the thread that runs the benchmarks.
 ///
 /// A measurement panics if the counters are lost, because criterion has no other way to fail.
@@ -31,6 +33,12 @@ impl Counts {
     /// Opens the calling thread's counters. The event is one that `vpmc::parse` takes.
     pub fn of(event: &str) -> Result<Counts, Error> {
         let counters = Counters::open(event)?;
+
+        if counters.events().len() != 1 {
+            let text = format!("{event}: a measurement counts one event; make one for each of these");
+
+            return Err(Error { errno: EINVAL, reason: 0, text });
+        }
         let name = counters.events()[0].name.clone();
         let mut counts = Counts { counters, own: 0, formatter: Formatter::new(&name) };
 
