@@ -28,7 +28,6 @@ struct thread {
 	const struct vpmc_page *page;
 	unsigned int depth;	/* depth of nested calls; an inner call belongs to the outer one */
 	uint64_t set_number;
-	bool ended;
 	bool lost;		/* its counters did not count all the time */
 	uint64_t now[MOST_VALUES], last[MOST_VALUES];
 	struct count_sum sum;
@@ -43,7 +42,8 @@ static uint64_t cost_inside[MOST_VALUES], cost_around[MOST_VALUES], cost_retry[M
 static char (*names)[VPMC_NAME_SIZE];
 static uint64_t selects[MOST_VALUES];	/* event selects of the first thread's values */
 static uint64_t kind;
-static struct thread *threads;
+static struct thread *threads;	/* those that have not ended */
+static struct count_sum of_ended;
 static uint64_t not_counted;	/* threads whose counters are not like those of the first one */
 static struct vpmc *clock_of;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -332,6 +332,39 @@ static bool has_lost(const struct thread *t)
 	       t->page->nr_counters + 1 < nr_values || t->page->state != VPMC_STATE_RUNNING;
 }
 
+static void add(struct count_sum *sum, const struct count_sum *of)
+{
+	unsigned int call, i;
+
+	sum->threads++;
+	for (i = 0; i < nr_values; i++) {
+		sum->outside[i] += of->outside[i];
+		sum->own[i] += of->own[i];
+	}
+	for (call = 0; call < NR_CALLS; call++) {
+		sum->call[call].calls += of->call[call].calls;
+		for (i = 0; i < nr_values; i++)
+			sum->call[call].inside[i] += of->call[call].inside[i];
+	}
+}
+
+/* Takes the thread out of the list. A thread has some 100 KiB, and there may be many. */
+static void remove_thread(struct thread *t)
+{
+	struct thread **link = &threads;
+
+	pthread_mutex_lock(&lock);
+	while (*link != t)
+		link = &(*link)->next;
+	*link = t->next;
+	if (t->lost)
+		of_ended.left_out++;
+	else
+		add(&of_ended, &t->sum);
+	pthread_mutex_unlock(&lock);
+	free(t);
+}
+
 /*
  * Ends a thread. What it did since its last call was outside of calls. Its later calls,
  * in other destructors, are not counted.
@@ -346,7 +379,7 @@ static void end_thread(void *arg)
 	refused = true;
 	if (t->v != clock_of)
 		vpmc_close(t->v);
-	__atomic_store_n(&t->ended, true, __ATOMIC_RELEASE);
+	remove_thread(t);
 }
 
 static int first_thread(struct thread *t, struct vpmc_error *error)
@@ -413,22 +446,6 @@ int count_begin(struct vpmc_error *error)
 	return 0;
 }
 
-static void add(struct count_sum *sum, const struct count_sum *of)
-{
-	unsigned int call, i;
-
-	sum->threads++;
-	for (i = 0; i < nr_values; i++) {
-		sum->outside[i] += of->outside[i];
-		sum->own[i] += of->own[i];
-	}
-	for (call = 0; call < NR_CALLS; call++) {
-		sum->call[call].calls += of->call[call].calls;
-		for (i = 0; i < nr_values; i++)
-			sum->call[call].inside[i] += of->call[call].inside[i];
-	}
-}
-
 struct count_sum *count_end(void)
 {
 	struct count_sum *sum;
@@ -442,8 +459,9 @@ struct count_sum *count_end(void)
 	if (me)
 		me->lost = has_lost(me);
 	pthread_mutex_lock(&lock);
+	*sum = of_ended;
 	for (t = threads; t; t = t->next)
-		if ((t == me || __atomic_load_n(&t->ended, __ATOMIC_ACQUIRE)) && !t->lost)
+		if (t == me && !t->lost)
 			add(sum, &t->sum);
 		else
 			sum->left_out++;

@@ -6,11 +6,12 @@
  * iterations of 2 instructions outside of MPI. It executes twice as many inside of
  * MPI, in a function that MPI_Comm_delete_attr() calls. It also makes R * 1000 calls
  * of a short function. Apart from that, only waiting in MPI depends on the rank. With
- * "thread", another thread executes the inside part once more. With "many", 100 threads
+ * "thread", another thread executes the inside part once more. With "many", 300 threads
  * call the short function, one after the other. With "other", such a thread has programmed
  * a set of other events before, with as many counters. With "clear" the first thread's sums are
  * cleared behind all of that, and with "stop" its set is stopped. With "added" it has a set of
- * instructions before, and another part of the program has added branches, until MPI_Init() returns.
+ * instructions before, and another part of the program has added branches, until MPI_Init()
+ * returns.
  *
  * Copyright (C) 2026 vpmc developers
  */
@@ -23,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static void loop(unsigned long n)
@@ -86,17 +88,26 @@ static unsigned int nr_descriptors(void)
 	return nr;
 }
 
-/* Returns false if one fails, or leaves a descriptor. */
+/* The most memory that the process has had, in KiB */
+static long memory(void)
+{
+	struct rusage usage;
+
+	return getrusage(RUSAGE_SELF, &usage) ? 0 : usage.ru_maxrss;
+}
+
+/* Returns false if one fails, or leaves a descriptor, or if they leave 40 KiB each. */
 static bool run_threads(unsigned int nr, void *(*run)(void *arg))
 {
 	unsigned int before = nr_descriptors();
+	long most = memory() + 4000 + 40 * nr;
 	pthread_t thread;
 	void *bad;
 
 	while (nr--)
 		if (pthread_create(&thread, NULL, run, &bad) || pthread_join(thread, &bad) || bad)
 			return false;
-	return nr_descriptors() == before;
+	return nr_descriptors() == before && memory() < most;
 }
 
 static bool request(unsigned long nr)
@@ -142,7 +153,7 @@ int main(int argc, char **argv)
 		return 3;
 	if (argc > 2 && !strcmp(argv[2], "thread") && !run_threads(1, set_and_forget))
 		return 3;
-	if (argc > 2 && !strcmp(argv[2], "many") && !run_threads(100, call_once))
+	if (argc > 2 && !strcmp(argv[2], "many") && !run_threads(300, call_once))
 		return 4;
 	if (argc > 2 && !strcmp(argv[2], "other") && !run_threads(1, call_with_others))
 		return 5;
