@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,8 @@ public:
 
 		close();
 		err = vpmc_open(&v, 0, error);
+		if (!err && !vpmc_page(v))
+			err = detached(error);
 		if (!err)
 			err = program(list, error);
 		if (err < 0) {
@@ -150,6 +153,17 @@ public:
 	}
 
 private:
+	/* Another process has detached the counters before their page was mapped. */
+	static int detached(struct vpmc_error *error)
+	{
+		if (error) {
+			error->errnum = ESRCH;
+			std::snprintf(error->text, sizeof(error->text),
+				      "this thread's counters: somebody has detached them meanwhile; try again");
+		}
+		return -ESRCH;
+	}
+
 	/* Counts with the set that is there, or with a new one that ends with the handle. */
 	int program(const char *list, struct vpmc_error *error)
 	{

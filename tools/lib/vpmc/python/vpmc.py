@@ -167,6 +167,8 @@ class Counters:
         error, v, array, nr, text = _Error(), c_void_p(), POINTER(_Event)(), c_uint(), _bytes(events)
         _check(_open(byref(v), 0, byref(error)), "open", error)
         self._v, page = v, _page(v)
+        if not page:
+            raise Error(errno.ESRCH, "open: somebody has detached the counters meanwhile")
         self._present, self._state = c_uint64.from_address(page + _SET_NUMBER), c_uint32.from_address(page + _STATE)
         try:
             _check(_parse(text, byref(array), byref(nr), byref(error)), events, error)

@@ -93,6 +93,13 @@ library.vpmc_close(handle)
 counters.close()
 
 
+# another process detaches them before their page is mapped
+page_of, vpmc._page = vpmc._page, lambda v: None
+check("counters without a page", error_of(vpmc.Counters, "instructions")
+      == (3, "[Errno 3] open: somebody has detached the counters meanwhile"))
+vpmc._page = page_of
+
+
 # it does not run any more
 def set_revoke(value):
     with open("/proc/sys/kernel/vpmc_revoke", "w", encoding="ascii") as file:

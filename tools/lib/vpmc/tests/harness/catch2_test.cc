@@ -12,6 +12,9 @@
 #include <catch2/catch_all.hpp>
 #endif
 #include <locale>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <vpmc-catch2.hpp>
 
 #include "known.h"
@@ -125,6 +128,28 @@ TEST_CASE("a set that is stopped")
 			vpmc_stop(v);
 		vpmc_close(v);
 	});
+	counted.report();
+	CHECK_FALSE(counted.is_counted());
+}
+
+/* Another process detaches the counters before their page is mapped. It takes the library's place. */
+static bool detached;
+
+extern "C" void *mmap64(void *at, size_t size, int protection, int flags, int fd, off64_t offset) noexcept
+{
+	if (!detached || fd < 0)
+		return reinterpret_cast<void *>(syscall(SYS_mmap, at, size, protection, flags, fd, offset));
+	errno = ESRCH;
+	return MAP_FAILED;
+}
+
+TEST_CASE("counters without a page")
+{
+	detached = true;
+	vpmcpp::CountedCase counted("without a page", "instructions");
+	detached = false;
+
+	counted.run(1, [] { known(50); });
 	counted.report();
 	CHECK_FALSE(counted.is_counted());
 }
