@@ -396,6 +396,8 @@ class Regions:
 
         raw and corrected are buffers for (events + 1) * n values of 64 bits. dirty is one for n bytes. They may be
         from array.array or numpy. Without them, memory is allocated."""
+        if not ctypes.cast(function, c_void_p) or n < 1:
+            raise Error(errno.EINVAL, f"harness: {function} cannot be called {n} times")
         size = (self._nr() + 1) * n
         raw, corrected = _buffer(raw, size, c_uint64), _buffer(corrected, size, c_uint64)
         dirty = _buffer(dirty, n, c_uint8)

@@ -53,6 +53,9 @@ with vpmc.Regions("instructions,branches") as regions:
     lines = text.getvalue().splitlines()
     check("CSV", lines[0] == "run,instructions,branches,ticks,dirty" and len(lines) == N + 1
           and all(lines[1 + i].startswith(f"{i},{3 + 2 * i},{1 + i},") for i in clean))
+    check("no function", error_of(regions.harness, None, N)
+          == (22, f"[Errno 22] harness: None cannot be called {N} times"))
+    check("no run", error_of(regions.harness, code.turns, 0)[0] == 22)
     check("a buffer that is too small", error_of(lambda: regions.harness(code.turns, N, raw=bytearray(8)))
           == (28, "[Errno 28] buffer: it has room for 1 values, 600 are needed"))
 
