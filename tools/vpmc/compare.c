@@ -19,16 +19,27 @@ struct compare_options {
 	const char *file[2];
 	char *limits;
 	const char *output;
+	const char *format;	/* --format, NULL if not given */
 	bool other_cpu, json, markdown;
 };
 
-static void set_format(struct compare_options *options, const char *name)
+static void check_name(const char *name)
 {
-	options->json = !strcmp(name, "json");
-	options->markdown = !strcmp(name, "markdown");
-	if (!options->json && !options->markdown && strcmp(name, "text"))
+	if (strcmp(name, "json") && strcmp(name, "markdown") && strcmp(name, "text"))
 		fail(STATUS_OURS, "--format %s: there is none of that name; use text, json or markdown",
 		     name);
+}
+
+/* Takes --format, if it is there. It may stand behind -j, or before it. */
+static void set_format(struct compare_options *options, const char *name)
+{
+	if (!name)
+		return;
+	if (options->json && strcmp(name, "json"))
+		fail(STATUS_OURS, "-j and --format %s: one format is possible at a time; leave out the other one",
+		     name);
+	options->json = !strcmp(name, "json");
+	options->markdown = !strcmp(name, "markdown");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -43,10 +54,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options->other_cpu = true;
 		return 0;
 	case 'j':
-		set_format(options, "json");
+		options->json = true;
 		return 0;
 	case OPTION_FORMAT:
-		set_format(options, arg);
+		check_name(arg);
+		options->format = arg;
 		return 0;
 	case 'o':
 		options->output = arg;
@@ -83,6 +95,7 @@ int compare_main(int argc, char **argv)
 	struct comparison comparison = {};
 
 	options_parse("vpmc compare", &argp, argc, argv, &options);
+	set_format(&options, options.format);
 	if (!options.file[1])
 		fail(STATUS_OURS, "compare: two files are needed; name BASE.json and NEW.json, as vpmc stat -j -o FILE writes them");
 	limits_parse(&comparison.limits, options.limits);

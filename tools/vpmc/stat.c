@@ -73,16 +73,37 @@ static void set_separator(struct stat_options *options, const char *text)
 	options->separator = text[0];
 }
 
+static void check_name(const char *name)
+{
+	static const char *const names[] = { "text", "json", "csv", "openmetrics", "markdown" };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(name, names[i]))
+			return;
+	fail(STATUS_OURS, "--format %s: there is none of that name; use text, json, csv or openmetrics, and markdown for a comparison",
+	     name);
+}
+
+/* Takes --format, if it is there. It may stand behind -j and -x, or before them. */
 static void set_format(struct stat_options *options, const char *name)
 {
-	options->json = !strcmp(name, "json");
+	const char *other = NULL;
+
+	if (!name)
+		return;
 	options->openmetrics = !strcmp(name, "openmetrics");
 	options->markdown = !strcmp(name, "markdown");
-	options->separator = strcmp(name, "csv") ? 0 : ',';
-	if (!options->json && !options->openmetrics && !options->separator &&
-	    !options->markdown && strcmp(name, "text"))
-		fail(STATUS_OURS, "--format %s: there is none of that name; use text, json, csv or openmetrics, and markdown for a comparison",
-		     name);
+	if (options->json && strcmp(name, "json"))
+		other = "-j";
+	else if (options->separator && strcmp(name, "csv"))
+		other = "-x";
+	if (other && !options->openmetrics)
+		fail(STATUS_OURS, "%s and --format %s: one format is possible at a time; leave out the other one",
+		     other, name);
+	options->json |= !strcmp(name, "json");
+	if (!options->separator && !strcmp(name, "csv"))
+		options->separator = ',';
 }
 
 /* Parses -p or -t: numbers separated by commas. The option may be given several times. */
@@ -187,7 +208,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		set_separator(options, arg);
 		return 0;
 	case OPTION_FORMAT:
-		set_format(options, arg);
+		check_name(arg);
+		options->format = arg;
 		return 0;
 	case OPTION_INTERVAL:
 		options->interval_ms = options_milliseconds("--interval", arg);
@@ -392,6 +414,7 @@ int stat_main(int argc, char **argv)
 
 	options_advice(perf_option_advice);
 	options_parse("vpmc stat", &argp, argc, argv, &options);
+	set_format(&options, options.format);
 	check_groups(&options);
 	measured_check(&options);
 	check_all_cpus(&options);

@@ -24,6 +24,7 @@ struct stat_options {
 	bool marked;		/* -m */
 	bool split;
 	bool stopped;
+	const char *format;	/* --format, NULL if not given */
 	bool json;
 	bool markdown;		/* of a comparison */
 	bool openmetrics;

@@ -212,6 +212,11 @@ bad "--compare without COMMAND" 125 "${V}--compare: counts a COMMAND; name one, 
 bad "--vs with -p" 125 "${V}--vs: counts a COMMAND; name one, and leave out -p, -t and -a" vpmc stat --vs true -p 1 true
 bad "--compare with CSV" 125 "${V}--compare: has no CSV and no openmetrics; use --format text, json or markdown" \
 	vpmc stat --compare base.json -x , true
+for words in "-j --format markdown" "--format markdown -j"; do
+	# shellcheck disable=SC2086 # words
+	bad "compare $words" 125 "${V}-j and --format markdown: one format is possible at a time; leave out the other one" \
+		vpmc compare $words base.json base.json
+done
 bad "--compare in two formats" 125 "${V}-j and --format markdown: one format is possible at a time; leave out the other one" \
 	vpmc stat --compare base.json --format markdown -j true
 bad "--compare with --metrics" 125 "${V}--compare: compares events; leave out --per-thread, --metrics and --rank" \

@@ -40,6 +40,13 @@ bad "-x with two characters" 125 "${V}-x ab: not a single character; give one, s
 bad "-x with none" 125 "${V}-x : not a single character; give one, such as -x ," vpmc stat -x '' true
 bad "-x with a quote" 125 "${V}-x: quotes and ends of lines cannot separate fields; give another character, such as -x ," vpmc stat -x '"' true
 bad "-j and -x" 125 "${V}-j and -x: one format is possible at a time; leave out the other one" vpmc stat -j -x , true
+bad "-j and --format csv" 125 "${V}-j and --format csv: one format is possible at a time; leave out the other one" vpmc stat -j --format csv true
+bad "-x and --format json" 125 "${V}-x and --format json: one format is possible at a time; leave out the other one" vpmc stat -x , --format json true
+bad "--format text and -j" 125 "${V}-j and --format text: one format is possible at a time; leave out the other one" vpmc stat --format text -j true
+for words in "-x ; --format csv" "--format csv -x ;"; do
+	# shellcheck disable=SC2086 # words
+	equal "$words: the separator is that of -x" "thread;name;event" "$(vpmc stat $words -o - -e none true | head -n 1 | cut -c 1-17)"
+done
 bad "-p and -t" 125 "${V}-p and -t: one of them is possible at a time; leave out the other one" vpmc stat -p 1 -t 1
 bad "--per-thread and -r" 125 "${V}--per-thread: the threads of several runs are not the same; leave out -r and --split" vpmc stat --per-thread -r 2 true
 for option in '-r 2' '--warmup 1' '--compare none' '--vs true' --split --stopped '-t 1' '--format openmetrics -o x'; do

@@ -174,6 +174,7 @@ for option in --per-thread --metrics; do
 		vpmc stat --format openmetrics -o x $option true
 done
 bad "openmetrics and -j" 125 "${V}--format openmetrics: one format is possible at a time; leave out -j and -x" vpmc stat --format openmetrics -j -o x true
+bad "-x and openmetrics" 125 "${V}--format openmetrics: one format is possible at a time; leave out -j and -x" vpmc stat -x , --format openmetrics -o x true
 bad "--interval of another format" 125 "${V}--interval: is for --format openmetrics; add that" vpmc stat --interval 1 true
 bad "--interval 0" 125 "${V}--interval 0: not a number from 0.001 to 1000000; give one" vpmc stat --interval 0 true
 bad "an unknown format" 125 "${V}--format xml: there is none of that name; use text, json, csv or openmetrics, and markdown for a comparison" vpmc stat --format xml true
