@@ -250,7 +250,7 @@ static void check_format(const struct stat_options *options)
 		fail(STATUS_OURS, "-j and -x: one format is possible at a time; leave out the other one");
 	if (options->openmetrics && (options->json || options->separator))
 		fail(STATUS_OURS, "--format openmetrics: one format is possible at a time; leave out -j and -x");
-	if (options->openmetrics && (!options->output || !strcmp(options->output, "-")))
+	if (options->openmetrics && output_is_descriptor(options->output))
 		fail(STATUS_OURS, "--format openmetrics: goes on from what its file has; name the file by -o");
 	if (options->openmetrics && (options->repeat > 1 || options->split))
 		fail(STATUS_OURS, "--format openmetrics: is of one run; leave out -r and --split");

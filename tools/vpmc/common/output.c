@@ -96,6 +96,11 @@ FILE *output_open(const char *name, unsigned int flags)
 	return file;
 }
 
+bool output_is_descriptor(const char *name)
+{
+	return !name || !strcmp(name, "-") || vpmc_outfile_is_descriptor(name);
+}
+
 static int write_all(const char *from, size_t bytes)
 {
 	ssize_t n;

@@ -28,6 +28,12 @@ FILE *output_open(const char *name, unsigned int flags);
  */
 int output_part(FILE *file);
 
+/*
+ * Is the output of @name a descriptor that this program has been given? A result is appended
+ * there, and replaces nothing.
+ */
+bool output_is_descriptor(const char *name);
+
 /* Makes the text the output's content, or fails. */
 void output_close(FILE *file);
 

@@ -158,6 +158,11 @@ for interval in '' '--interval 0.05'; do
 		"$(echo "$before $(metrics app.prom "$instructions") $KNOWN_ALONE" | awk '{ print ($2 >= $1 + $3) }')"
 done
 bad "openmetrics without -o" 125 "${V}--format openmetrics: goes on from what its file has; name the file by -o" vpmc stat --format openmetrics true
+for name in - /dev/stdout /dev/fd/1; do
+	vpmc stat --format openmetrics -o $name true >appended 2>said
+	equal "openmetrics to a descriptor, which cannot be replaced: -o $name" \
+		"125 0 ${V}--format openmetrics: goes on from what its file has; name the file by -o" "$? $(wc -c <appended) $(cat said)"
+done
 mkfifo pipe
 bad "openmetrics to a pipe" 125 "${V}pipe: is no regular file, and --format openmetrics goes on from what its file has; name another one by -o" \
 	vpmc stat --format openmetrics -o pipe true

@@ -48,6 +48,11 @@ static int descriptor_of(const char *name)
 	return -1;
 }
 
+bool vpmc_outfile_is_descriptor(const char *name)
+{
+	return descriptor_of(name) >= 0;
+}
+
 static int open_descriptor(struct outfile *file, int fd)
 {
 	file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);

@@ -33,6 +33,9 @@ struct outfile {
  */
 int vpmc_outfile_open(struct outfile *file, const char *name, unsigned int flags);
 
+/* Is it the name of one of the process's own descriptors? */
+bool vpmc_outfile_is_descriptor(const char *name);
+
 /* Empties a regular file. Anything else stays as it is. Returns 0 or -errno. */
 int vpmc_outfile_empty(struct outfile *file);
 
