@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -233,6 +234,26 @@ static void set_events(struct graph *graph, const struct group *group,
 	graph->total[graph->nr_values++] = run->counts.ns;
 }
 
+/* Finds out whether the files can be written, before COMMAND runs. */
+static void check_files(const char *base)
+{
+	static const char *const suffix[] = { "json", "folded", "dot", "svg" };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(suffix) / sizeof(suffix[0]); i++) {
+		char *name = get_text("%s.%s", base, suffix[i]);
+		struct outfile file;
+		struct stat there;
+
+		/* To open a pipe and to close it would end its reader. */
+		if (!stat(name, &there) && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode))
+			continue;
+		output_file(&file, name, (strcmp(suffix[i], "svg") ? 0 : OUTFILE_REPLACE) |
+			    (base == usual_base ? OUTFILE_NO_LINK : 0));
+		vpmc_outfile_drop(&file);
+	}
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct graph_options *options = state->input;
@@ -308,6 +329,7 @@ int graph_main(int argc, char **argv)
 		fail(STATUS_OURS, "COMMAND: there is none; name a program that was compiled with -finstrument-functions");
 	if (!*options.base)
 		fail(STATUS_OURS, "-o: the name is empty; give the beginning of the files' names");
+	check_files(options.base);
 	measure(&graph, &options.stat);
 	/*
 	 * Print the table first: a full disk can end the program at the files

@@ -152,6 +152,14 @@ bad "a program without hooks" 125 "${V}known: none of its functions calls the ho
 	vpmc graph -e instructions known
 begins "a COMMAND that is not there" 127 "${V}nonesuch: no such command; " vpmc graph nonesuch
 begins "an unknown event" 125 "${V}instuctions: no event has that name; " vpmc graph -e instuctions calls
+mkdir taken.svg
+for base in /none/such/g taken; do
+	vpmc graph -e instructions -o $base -- sh -c 'echo >ran; exec calls plain 1' >said 2>&1
+	equal "-o $base: the files cannot be written, so COMMAND does not run" "125 1 " "$? $(wc -l <said) $(ls ran taken.json 2>/dev/null)"
+done
+echo before >old.json
+vpmc graph -e instructions -o old -- nonesuch >said 2>&1
+equal "a COMMAND that is not there: files are as they were" "127 before old.json" "$? $(cat old.json) $(echo old.*)"
 bad "TMPDIR that is not there" 125 "${V}/none/such: no directory can be made there: No such file or directory; set TMPDIR to one that you may write to" \
 	env TMPDIR=/none/such vpmc graph calls plain 1
 long=/tmp/$(printf %0200d 0)
@@ -161,7 +169,11 @@ bad "TMPDIR that is too long" 125 "${V}$long: is too long for the names of files
 vpmc graph -o /none/such/g calls plain 1 >said 2>&1
 equal "-o in a directory that is not there: status" 125 $?
 equal "-o in a directory that is not there: a line says so" \
-	"${V}/none/such/g.json: cannot create it: No such file or directory; make its directory, or name another file by -o" "$(tail -n 1 said)"
+	"${V}/none/such/g.json: cannot create it: No such file or directory; make its directory, or name another file by -o" "$(cat said)"
+mkdir gone
+vpmc graph -o gone/g -- sh -c 'rmdir gone; exec calls plain 1' >said 2>&1
+equal "a directory that COMMAND removes: the line is the last one" \
+	"125 ${V}gone/g.json: cannot create it: No such file or directory; make its directory, or name another file by -o" "$? $(tail -n 1 said)"
 equal "what was counted is told" 1 "$(grep -c ' main$' said)"
 graph dot calls plain 1
 equal "without dot: a line says so" "vpmc: /out/dot.svg: is not drawn: dot is not installed; install graphviz, and run dot -Tsvg /out/dot.dot" \
