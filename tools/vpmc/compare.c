@@ -105,6 +105,8 @@ int compare_main(int argc, char **argv)
 	comparison_check(&comparison);
 	comparison_check_ends(&comparison, false, false);
 	comparison_make(&comparison);
+	output_keep(options.file[0]);
+	output_keep(options.file[1]);
 	comparison_write(output_open(options.output, 0), &comparison, options.json,
 			 options.markdown);
 	return comparison_beyond(&comparison);

@@ -179,6 +179,7 @@ int report_main(int argc, char **argv)
 		fail(STATUS_OURS, "%s: cannot be read: %s; " WHAT_TO_NAME,
 		     options.file, strerror(errno));
 	check_file(options.file, &status);
+	output_keep(options.file);
 	if (S_ISDIR(status.st_mode))
 		report_ranks(&options);
 	else if (samples_is_file(options.file))

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/fail.h"
@@ -19,6 +20,8 @@ static struct outfile out = { .fd = -1 };
 static char *text;		/* text to be written */
 static size_t length;
 static bool in_parts;
+static struct stat kept[2];	/* of output_keep() */
+static unsigned int nr_kept;
 static int part_error;		/* -errno of the first part that was not written */
 
 static const char *written_to(void)
@@ -66,6 +69,28 @@ static void drop(void)
 	vpmc_outfile_drop(&out);
 }
 
+void output_keep(const char *name)
+{
+	struct stat there;
+
+	if (nr_kept < sizeof(kept) / sizeof(kept[0]) && !stat(name, &there))
+		kept[nr_kept++] = there;
+}
+
+/* Would the output replace a file that the result is made of? */
+static bool is_kept(const struct outfile *file)
+{
+	struct stat there;
+	unsigned int i;
+
+	if (!file->name || fstat(file->fd, &there))
+		return false;
+	for (i = 0; i < nr_kept; i++)
+		if (there.st_dev == kept[i].st_dev && there.st_ino == kept[i].st_ino)
+			return true;
+	return false;
+}
+
 void output_file(struct outfile *file, const char *name, unsigned int flags)
 {
 	int err;
@@ -78,6 +103,11 @@ void output_file(struct outfile *file, const char *name, unsigned int flags)
 	err = vpmc_outfile_open(file, name, flags);
 	if (err)
 		cannot(err == -EBADF || err == -EISDIR ? "write" : "create", -err);
+	if (is_kept(file)) {
+		vpmc_outfile_drop(file);
+		fail(STATUS_OURS, "%s: the result is made of it, and would replace it; name another file by -o",
+		     wanted);
+	}
 }
 
 FILE *output_open(const char *name, unsigned int flags)

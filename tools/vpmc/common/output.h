@@ -12,6 +12,9 @@
 
 #include "outfile.h"
 
+/* A result is made of the file @name. An output that would replace it is an error. */
+void output_keep(const char *name);
+
 /* Opens @file as vpmc_outfile_open() does, or fails. "-" is standard output. */
 void output_file(struct outfile *file, const char *name, unsigned int flags);
 

@@ -127,6 +127,8 @@ int measured_compare(struct stat_options *options)
 	take(&comparison.now, "COMMAND", &result);
 	mark_undecided(&comparison.now, &plan);
 	comparison_check(&comparison);
+	if (options->base)
+		output_keep(options->base);
 	file = output_open(options->output, 0);
 	signals_begin();
 	measure(turns + !options->other, 1 + !!options->other);

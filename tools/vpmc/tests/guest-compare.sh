@@ -217,6 +217,15 @@ for words in "-j --format markdown" "--format markdown -j"; do
 	bad "compare $words" 125 "${V}-j and --format markdown: one format is possible at a time; leave out the other one" \
 		vpmc compare $words base.json base.json
 done
+cp base.json same.json
+ln same.json other-name.json
+for name in same.json ./same.json other-name.json; do
+	bad "--compare: -o of the base: $name" 125 "${V}$name: the result is made of it, and would replace it; name another file by -o" \
+		vpmc stat --compare same.json -o $name -- sh -c 'echo >ran'
+	bad "compare: -o of one of both: $name" 125 "${V}$name: the result is made of it, and would replace it; name another file by -o" \
+		vpmc compare -o $name base.json same.json
+done
+equal "the base is as it was, and nothing ran" "0 " "$(cmp base.json same.json; echo $?) $(ls ran 2>/dev/null)"
 bad "--compare in two formats" 125 "${V}-j and --format markdown: one format is possible at a time; leave out the other one" \
 	vpmc stat --compare base.json --format markdown -j true
 bad "--compare with --metrics" 125 "${V}--compare: compares events; leave out --per-thread, --metrics and --rank" \

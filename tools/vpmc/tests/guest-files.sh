@@ -66,6 +66,16 @@ ln -s prom prom-link
 vpmc stat --format openmetrics -o prom-link -e instructions true
 equal "openmetrics through a link" "prom 640 1" "$(readlink prom-link) $(stat -c %a prom) $(grep -c '^vpmc_events_total' prom)"
 
+# What a report is made of is not replaced by it.
+vpmc record -o samples -e instructions true
+LD_LIBRARY_PATH=/add vpmc graph -e instructions -o calls calls plain 1 >out 2>&1
+for name in samples calls.json; do
+	cp $name copy
+	bad "report -o of its file: $name" 125 "${V}$name: the result is made of it, and would replace it; name another file by -o" \
+		vpmc report --html -o $name $name
+	equal "it is as it was: $name" 0 "$(cmp $name copy; echo $?)"
+done
+
 # Names that nobody has given are not followed.
 mkdir -p planted
 cd planted || exit
