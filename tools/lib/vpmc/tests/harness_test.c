@@ -240,6 +240,27 @@ TEST_F(harness, replaced_set)
 	EXPECT_EQ(5, v->failed);
 }
 
+/* Stops the set before a run. This one cannot begin then, nor one of a later call. */
+static void stops_set(vpmc_mark_fn *start, vpmc_mark_fn *stop, unsigned long i, void *arg)
+{
+	if (i == 5)
+		vpmc_stop(vpmc_regions_handle(arg));
+	start();
+	stop();
+}
+
+TEST_F(harness, stopped_set)
+{
+	struct vpmc_vectors *v = &self->vectors;
+
+	EXPECT_EQ(-ENODATA, vpmc_harness(self->regions, NULL, stops_set, self->regions, 10,
+					 variant->how, v));
+	EXPECT_EQ(5, v->failed);
+	EXPECT_EQ(-ENODATA, vpmc_harness(self->regions, NULL, by_index, NULL, 10,
+					 variant->how, v));
+	EXPECT_EQ(0, v->failed);
+}
+
 /*
  * Sets all integer registers, the SSE registers and the carry flag, calls start
  * and stop, and compares them. Returns 1 if all are unchanged.
