@@ -84,6 +84,8 @@ int vpmc_error_system(struct vpmc_error *error, int err, const char *what)
 
 	if (!error)
 		return err;
+	if (err == -ESRCH)
+		return vpmc_error_set(error, err, VPMC_WHY_NO_THREAD, what, NULL, NULL);
 	/* This is the GNU variant of strerror_r(). It never fails. */
 	return vpmc_error_set(error, err, VPMC_WHY_SYSTEM, what,
 			      strerror_r(-err, buffer, sizeof(buffer)),

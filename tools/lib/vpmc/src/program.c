@@ -63,9 +63,6 @@ static int refused_as_a_whole(struct vpmc_error *error, int err,
 	case -EEXIST:
 		return vpmc_error_set(error, err, VPMC_WHY_EXISTS, WHOLE_SET,
 				      NULL, NULL);
-	case -ESRCH:
-		return vpmc_error_set(error, err, VPMC_WHY_NO_THREAD, WHOLE_SET,
-				      NULL, NULL);
 	case -EBADF:
 		return vpmc_error_set(error, err, VPMC_WHY_NO_ACCESS, WHOLE_SET,
 				      "the counters were opened only for reading",

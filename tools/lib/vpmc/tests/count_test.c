@@ -331,6 +331,10 @@ TEST_F(self, unlinked)
 	EXPECT_EQ(-ESRCH, vpmc_program(self->v, self->events, 2, 0,
 				       &self->error));
 	EXPECT_EQ(VPMC_WHY_NO_THREAD, self->error.reason);
+	EXPECT_EQ(-ESRCH, vpmc_join(self->v, self->events, 2, &self->error));
+	EXPECT_EQ(VPMC_WHY_NO_THREAD, self->error.reason);
+	EXPECT_EQ(-ESRCH, vpmc_share(self->v, self->events, 2, &self->error));
+	EXPECT_EQ(VPMC_WHY_NO_THREAD, self->error.reason);
 	EXPECT_EQ(0, vpmc_wait(self->v, 1000, &seen));
 	EXPECT_EQ(VPMC_WAIT_END, seen);
 }
