@@ -95,7 +95,8 @@ static void add_event(struct options *o, char *text)
 {
 	struct spec *spec = &o->spec[o->nr];
 	struct vpmc_event *event = &o->event[o->nr];
-	unsigned int enable = select_form(events_kind()).enable;
+	struct select_form form = select_form(events_kind());
+	unsigned int enable = form.enable;
 	const char *at;
 
 	if (o->nr == MAX_EVENTS)
@@ -115,6 +116,9 @@ static void add_event(struct options *o, char *text)
 	if (!(spec->select & enable))
 		fail(STATUS_OURS, "%s: the enable bit is not set; add 0x%08x", text,
 		     enable);
+	if (!((spec->select | (uint64_t)spec->high << 32) & (form.user | form.kernel)))
+		fail(STATUS_OURS, "%s: neither user nor kernel mode is chosen; add %s", text,
+		     o->is_p4 ? "4 or 8 to EVNTSEL2" : "0x00010000 or 0x00020000");
 	*event = (struct vpmc_event){
 		.text = text,
 		.select = spec->select | (uint64_t)spec->high << 32,
