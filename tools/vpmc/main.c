@@ -109,8 +109,14 @@ int main(int argc, char **argv)
 	if (!strcmp(program_invocation_short_name, "perfex"))
 		return perfex_main(argc, argv);
 	options_parse("vpmc", &argp, argc, argv, &first);
+	/* "help" without a command takes vpmc's own options. */
+	if (first + 1 < argc && !strcmp(argv[first], "help") && argv[first + 1][0] == '-') {
+		options_parse("vpmc", &argp, argc - first, argv + first, &first);
+		first = argc;
+	}
 	/* Without a command, and for "help" without one, the help is printed. */
-	if (first == argc || (!strcmp(argv[first], "help") && first + 1 == argc))
+	if (first == argc || (!strcmp(argv[first], "help") &&
+			      (first + 1 == argc || !strcmp(argv[first + 1], "help"))))
 		options_parse("vpmc", &argp, 2, (char *[]){ argv[0], help, NULL }, &first);
 	return run_command(argc - first, argv + first);
 }

@@ -67,7 +67,7 @@ bad "the beginning of two options" 125 "${V}--re: can be --repeat and --revoke; 
 bad "vpmc itself: an unknown option" 125 "${V}-e: no such option; vpmc --help lists them" vpmc -e instructions true
 bad "an unknown command" 125 "${V}none: no such command; there are stat, info, list, ctl, bench, graph, record, report, compare, cpus and help (vpmc help)" vpmc none
 vpmc --help >wanted
-for words in '' help; do
+for words in '' help 'help help' 'help --help'; do
 	# shellcheck disable=SC2086 # words
 	equal "vpmc $words: the help" "0 yes" "$(vpmc $words >said 2>&1; echo $?) $(cmp -s said wanted && echo yes)"
 done
@@ -77,6 +77,8 @@ for command in stat info list ctl bench graph record report compare cpus; do
 done
 bad "help of an unknown command" 125 "${V}none: no such command; there are stat, info, list, ctl, bench, graph, record, report, compare, cpus and help (vpmc help)" \
 	vpmc help none
+bad "help --version" 0 "$(vpmc --version)" vpmc help --version
+bad "help with an unknown option" 125 "${V}-e: no such option; vpmc --help lists them" vpmc help -e
 bad "info with an argument" 125 "${V}x: vpmc info takes no arguments; leave it out" vpmc info x
 bad "list without a match" 125 "${V}zzz*: no event's name matches it; vpmc list without a pattern lists all" vpmc list 'zzz*'
 bad "ctl without a process" 125 "${V}-p: there is none; name a process, or a thread by -t" vpmc ctl start
