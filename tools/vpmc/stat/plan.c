@@ -108,11 +108,11 @@ static struct vpmc_event *parse(const char *list, bool both_modes, unsigned int 
 	return events;
 }
 
+/* One that the kernel has left out meanwhile has its select. The library's have none. */
 static bool counts_the_same(const struct vpmc_event *a,
 			    const struct vpmc_event *b)
 {
-	return !((a->flags | b->flags) & VPMC_EVENT_LEFT_OUT) &&
-	       a->select == b->select;
+	return a->select && a->select == b->select;
 }
 
 static bool in_group(const struct group *group, const struct vpmc_event *event)
@@ -365,6 +365,14 @@ void plan_make(struct plan *plan, const struct stat_options *options)
 		split(plan, &all);
 	else
 		*new_group(plan) = all;
+}
+
+void plan_ask(struct group *group)
+{
+	struct vpmc_error error;
+
+	if (group->nr)
+		try_set(group->events, group->nr, &error);
 }
 
 void plan_refused(const struct group *group, const struct vpmc_error *error)

@@ -59,6 +59,12 @@ static inline bool left_out(const struct vpmc_event *event)
 void plan_make(struct plan *plan, const struct stat_options *options);
 
 /*
+ * Asks the kernel which optional events it leaves out, and marks these. A refusal is found
+ * again, and told, when COMMAND's set is programmed.
+ */
+void plan_ask(struct group *group);
+
+/*
  * Explains why a set was refused, and ends the process. If there are too many
  * events, says how many of them fit.
  */

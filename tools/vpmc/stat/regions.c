@@ -60,7 +60,7 @@ static void new_file(void)
 	free(name);
 }
 
-void regions_begin(const struct group *group)
+void regions_begin(struct group *group)
 {
 	char *list = NULL;
 	unsigned int i;
@@ -68,10 +68,15 @@ void regions_begin(const struct group *group)
 	new_file();
 	if (!group)
 		return;
-	/* Which optional events are left out is not known before COMMAND's set is programmed. */
+	/*
+	 * COMMAND's set lacks the events that are left out. Its regions would ask the kernel to
+	 * add them, which it refuses if no counter is left.
+	 */
+	plan_ask(group);
 	for (i = 0; i < group->nr; i++)
-		list = options_list(list, get_text("%s%s", group->events[i].name,
-						   group->events[i].flags & VPMC_EVENT_OPTIONAL ? "?" : ""));
+		if (!left_out(&group->events[i]))
+			list = options_list(list, get_text("%s%s", group->events[i].name,
+							   group->events[i].flags & VPMC_EVENT_OPTIONAL ? "?" : ""));
 	set_variable(EVENTS_VARIABLE, list);
 }
 

@@ -43,7 +43,7 @@ struct stat_regions {
  * Asks libvpmc in the next COMMAND for its regions. The environment of this process says so.
  * They count the events of @group, or what they did anyway if that is NULL.
  */
-void regions_begin(const struct group *group);
+void regions_begin(struct group *group);
 
 /*
  * A run begins, and its processes report apart from those of earlier ones. Only the reports of

@@ -217,6 +217,9 @@ bad "another user's file" 125 "${V}./odd.json: cannot be read: Permission denied
 	confined -u vpmc stat -M ./odd.json true
 rm odd.json
 
+of_group --metrics -e "branch-misses?,cycles"
+equal "--metrics: an event that the kernel leaves out has one row" 1 "$(events | xargs -n 1 | grep -c '^branch-misses:u$')"
+
 # -d
 # counted: the events that have a count; reason NAME: why this processor does not count it
 counted() {

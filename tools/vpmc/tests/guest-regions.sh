@@ -66,6 +66,11 @@ vpmc stat -m -x , -o csv -e instructions --no-inherit -- marked threads >said 2>
 equal "--no-inherit: threads program sets of their own" "3 30300" "$(of region threads) $(sum region instructions:u 30300)"
 vpmc stat -m -x , -o csv -e 'instructions,cache-misses?' -- marked >said 2>&1
 equal "an event that is left out" 10100 "$(sum region instructions:u 10100)"
+for option in "-e branch-misses?" "--metrics -e instructions,branch-misses?" "-d --metrics" "--metrics -M branch"; do
+	# shellcheck disable=SC2086 # words
+	vpmc stat -m -x , -o csv $option -- marked >said 2>&1
+	equal "events that are left out, and all counters in use: $option" "100 0" "$(of region calls) $(wc -l <said)"
+done
 run sh -c 'marked; kill -9 $$'
 equal "the status is COMMAND's" "137 100" "$? $(of region calls)"
 vpmc stat -o text -e instructions -- marked >said 2>&1
