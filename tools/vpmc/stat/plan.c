@@ -25,11 +25,21 @@ static const char usual[] = "instructions?,cycles?,branches?,branch-misses?";
 static const char for_metrics[] =
 	"instructions?,cycles?,branches?,branch-misses?,cache-references?,cache-misses?";
 
-static bool does_not_fit(unsigned int reason)
+/* Is the last one of @nr events refused beside the others, which fit? */
+static bool does_not_fit(unsigned int reason, unsigned int nr)
 {
-	return reason == VPMC_REASON_NO_COUNTER ||
-	       reason == VPMC_REASON_TOO_MANY ||
-	       reason == VPMC_REASON_INDEX_TAKEN || reason == VPMC_WHY_CONFLICT;
+	switch (reason) {
+	case VPMC_REASON_NO_COUNTER:
+	case VPMC_REASON_TOO_MANY:
+	case VPMC_REASON_INDEX_TAKEN:
+	case VPMC_REASON_LEFT_TO_PERF:	/* the processor has as many, and sets have not */
+	case VPMC_WHY_CONFLICT:
+		return true;
+	case VPMC_REASON_PMU_PERF:	/* these leave the counters of the others */
+	case VPMC_REASON_PMU_WATCHDOG:
+		return nr > 1;
+	}
+	return false;
 }
 
 /*
@@ -152,7 +162,7 @@ static unsigned int append_if_it_fits(struct group *group,
 	append(group, event);
 	if (!try_set(group->events, group->nr, &error))
 		return 0;
-	if (!does_not_fit(error.reason))
+	if (!does_not_fit(error.reason, group->nr))
 		plan_refused(group, &error);
 	group->nr--;
 	return error.reason;
@@ -381,7 +391,8 @@ void plan_refused(const struct group *group, const struct vpmc_error *error)
 	unsigned int nr;
 
 	if (error->reason != VPMC_REASON_NO_COUNTER &&
-	    error->reason != VPMC_REASON_TOO_MANY)
+	    error->reason != VPMC_REASON_TOO_MANY &&
+	    (error->reason != VPMC_REASON_LEFT_TO_PERF || error->event >= 0))
 		fail_error(error);
 	for (nr = group->nr - 1; nr; nr--)
 		if (!try_set(group->events, nr, &other))

@@ -242,6 +242,25 @@ LIBPFM_FORCE_PMU=nhm of_group -d -d -d -e cycles --split
 equal "-d -d -d: another processor has prefetches, and -e is kept" \
 	"cycles:u L1-dcache-loads:u L1-dcache-load-misses:u dTLB-loads:u dTLB-load-misses:u iTLB-loads:u iTLB-load-misses:u L1-dcache-prefetches:u L1-dcache-prefetch-misses:u" \
 	"$(counted)"
+# All counters that sets can have, without the one of perf's. One event more is not more than the
+# processor has.
+full=instructions nr=1
+for event in cpu/ref-cycles/ cycles r1 r2 r3 r4 r5 r6; do
+	vpmc stat -e "$full,$event" true >said 2>&1 || break
+	full=$full,$event nr=$((nr + 1))
+done
+for option in --metrics -d -ddd; do
+	of_group $option -e "$full"
+	equal "$option: all counters are in use already" "$nr" "$(counted | wc -w)"
+done
+of_group --split -e "$full,r99"
+equal "--split: one event more" "$((nr + 1)) 0,1" "$(counted | wc -w) $(awk -F , '$5 == "events" { print $10 }' csv | sort -u | xargs | tr ' ' ,)"
+bad "one event more" 125 "${V}$((nr + 1)) events: the first $nr fit into the counters at once, no more; leave some out, or let --split run the command once for each group" \
+	vpmc stat -e "$full,r99" true
+echo shared 1,1 >/proc/sys/kernel/vpmc_counters
+of_group
+equal "the usual events, as far as the administrator leaves counters" "instructions:u cycles:u" "$(counted)"
+echo shared >/proc/sys/kernel/vpmc_counters
 LIBPFM_FORCE_PMU=core of_group -dd --split -e branches
 equal "-dd: misses are per load, in whichever run these were" "0.000000 per iTLB-load" \
 	"$(awk -F , '$3 == "iTLB-load-misses:u" { print $11, $12 }' csv)"
