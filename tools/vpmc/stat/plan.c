@@ -396,7 +396,7 @@ void plan_refused(const struct group *group, const struct vpmc_error *error)
 		fail_error(error);
 	for (nr = group->nr - 1; nr; nr--)
 		if (!try_set(group->events, nr, &other))
-			fail(STATUS_OURS, "%s%s%s%u events: the first %u fit into the counters at once, no more; leave some out, or let --split run the command once for each group",
+			fail(STATUS_OURS, "%s%s%s%u events: the first %u fit into the counters at once, no more; leave some out, or let vpmc stat --split run the command once for each group",
 			     group->metric_groups ? "-M " : "", group->metric_groups ?: "",
 			     group->metric_groups ? ": " : "", group->nr, nr);
 	fail_error(error);

@@ -16,7 +16,7 @@ begins "events in conflict" 125 "${V}branches@1: " vpmc stat -e cycles@1,branche
 begins "an empty list" 125 "${V}" vpmc stat -e '' true
 begins "an empty element" 125 "${V}" vpmc stat -e 'cycles,,branches' true
 begins "an event that needs an MSR" 125 "${V}OFFCORE_RESPONSE_0:" vpmc stat -e OFFCORE_RESPONSE_0:DMND_DATA_RD:L3_HIT true
-bad "too many events" 125 "${V}6 events: the first 4 fit into the counters at once, no more; leave some out, or let --split run the command once for each group" \
+bad "too many events" 125 "${V}6 events: the first 4 fit into the counters at once, no more; leave some out, or let vpmc stat --split run the command once for each group" \
 	vpmc stat -e rd0,rd1,rd2,rd3,rd4,rd5 true
 begins "more events than any processor counts" 125 "${V}40 events: the first 4 fit into the counters at once, no more; " \
 	vpmc stat -e "$(seq -s , 10 49 | sed 's/[0-9]*/rd&/g')" true

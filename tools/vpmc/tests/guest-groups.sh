@@ -86,7 +86,7 @@ vpmc stat -M own -r 3 -j -o json -- known
 equal "-r: JSON has the values of the runs" "$((KNOWN_ALONE - 2 * branches)).000000 4" \
 	"$(grep -o "[0-9]*\.000000" json | sort | uniq -c | awk -v n="$((KNOWN_ALONE - 2 * branches)).000000" '$2 == n { print $2, $1 }')"
 # perf has its watchdog, as on machines of users
-bad "too many events" 125 "${V}-M topdown: 5 events: the first 3 fit into the counters at once, no more; leave some out, or let --split run the command once for each group" \
+bad "too many events" 125 "${V}-M topdown: 5 events: the first 3 fit into the counters at once, no more; leave some out, or let vpmc stat --split run the command once for each group" \
 	vpmc stat -M topdown -- known
 of_group -M topdown,own --split
 equal "--split: the events of a metric are in several runs" "1 $((KNOWN_ALONE - 2 * branches)).000000" \
@@ -255,8 +255,12 @@ for option in --metrics -d -ddd; do
 done
 of_group --split -e "$full,r99"
 equal "--split: one event more" "$((nr + 1)) 0,1" "$(counted | wc -w) $(awk -F , '$5 == "events" { print $10 }' csv | sort -u | xargs | tr ' ' ,)"
-bad "one event more" 125 "${V}$((nr + 1)) events: the first $nr fit into the counters at once, no more; leave some out, or let --split run the command once for each group" \
+bad "one event more" 125 "${V}$((nr + 1)) events: the first $nr fit into the counters at once, no more; leave some out, or let vpmc stat --split run the command once for each group" \
 	vpmc stat -e "$full,r99" true
+for command in record graph; do
+	bad "$command: one event more" 125 "${V}$((nr + 1)) events: the first $nr fit into the counters at once, no more; leave some out, or let vpmc stat --split run the command once for each group" \
+		vpmc $command -e "$full,r99" true
+done
 echo shared 1,1 >/proc/sys/kernel/vpmc_counters
 of_group
 equal "the usual events, as far as the administrator leaves counters" "instructions:u cycles:u" "$(counted)"
