@@ -201,7 +201,8 @@ static void move(struct vpmc_counter *counter)
 	counter->index = VPMC_ANY;
 }
 
-void perfctr_move(struct vpmc_control *set, unsigned int moved)
+/* Lets the kernel choose the counters with a bit in @moved. */
+static void move_all(struct vpmc_control *set, unsigned int moved)
 {
 	unsigned int i;
 
@@ -234,13 +235,13 @@ static bool move_refused(struct vpmc_control *set)
 		return false;
 	if (moved == all)
 		return false;
-	perfctr_move(set, bad < set->nr_counters && !(moved >> bad & 1) ?
-			  1U << bad : all);
+	move_all(set, bad < set->nr_counters && !(moved >> bad & 1) ?
+		      1U << bad : all);
 	return true;
 }
 
 int perfctr_place(int (*program)(void *to, struct vpmc_control *set), void *to,
-		  struct vpmc_control *set, unsigned int *moved)
+		  struct vpmc_control *set)
 {
 	int err;
 
@@ -249,24 +250,6 @@ int perfctr_place(int (*program)(void *to, struct vpmc_control *set), void *to,
 		set->bad_counter = 0;
 		err = program(to, set);
 	} while (err < 0 && set->reason != VPMC_REASON_NONE && move_refused(set));
-	if (moved)
-		*moved = moved_counters(set);
 	/* The processor has enough counters, but perf keeps some. */
 	return err == -ENOSPC && moved_counters(set) ? -EBUSY : err;
-}
-
-bool perfctr_same_set(int fd, const struct vpmc_control *now,
-		      const struct vpmc_control *ours)
-{
-	const uint64_t kernels = select_form(perfctr_kind(fd)).owned;
-	const struct vpmc_counter *a = now->counter, *b = ours->counter;
-	unsigned int i;
-
-	if (now->nr_counters < ours->nr_counters || now->signal != ours->signal)
-		return false;
-	for (i = 0; i < ours->nr_counters; i++, a++, b++)
-		if ((a->evtsel ^ b->evtsel) & ~kernels || a->period != b->period ||
-		    (b->index != VPMC_ANY && a->index != b->index))
-			return false;
-	return true;
 }

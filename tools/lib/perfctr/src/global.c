@@ -130,7 +130,7 @@ static int program(const struct gperfctr *global,
 	if (control->cpu_control.tsc_on && !control->cpu_control.nractrs)
 		return -EOPNOTSUPP;
 	err = perfctr_to_vpmc(global->fd, &virtual, &set);
-	return err ?: perfctr_place(request, &target, &set, NULL);
+	return err ?: perfctr_place(request, &target, &set);
 }
 
 EXPORT int gperfctr_control(const struct gperfctr *global,

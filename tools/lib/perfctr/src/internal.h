@@ -22,15 +22,14 @@
 #define SELECT_UMASK(select)	((select) >> 8 & 0xff)
 
 /*
- * A handle. If @known is set, @last is what the handle programmed last, and @moved has
- * the counters that are not where it says. They are needed because the kernel does not
- * keep tsc_on, nor the unused bits of an event select, nor the number of a counter that
- * was not free.
+ * A handle. If @known is set, @last is what the handle programmed last, as the set with
+ * @set_number. It is needed because the kernel does not keep tsc_on, nor the unused bits of
+ * an event select, nor the number of a counter that was not free.
  */
 struct vperfctr {
 	struct vpmc *v;
 	struct vperfctr_control last;
-	unsigned int moved;
+	uint64_t set_number;
 	bool known;
 };
 
@@ -62,25 +61,11 @@ int perfctr_from_vpmc(int fd, const struct vpmc_control *set,
 		      struct vperfctr_control *control);
 
 /*
- * Returns true if @now, from the kernel, is what @ours has programmed. Others may have added
- * counters, which are behind those of @ours.
- */
-bool perfctr_same_set(int fd, const struct vpmc_control *now,
-		      const struct vpmc_control *ours);
-
-/*
- * Lets the kernel choose the counters with a bit in @moved, because those that were asked
- * for are perf's.
- */
-void perfctr_move(struct vpmc_control *set, unsigned int moved);
-
-/*
  * Calls @program with the set. If that is refused because perf has a counter, the kernel
- * chooses another one. Stores which counters it has chosen, unless @moved is NULL. If
- * there are too few others, the result is -EBUSY.
+ * chooses another one. If there are too few others, the result is -EBUSY.
  */
 int perfctr_place(int (*program)(void *to, struct vpmc_control *set), void *to,
-		  struct vpmc_control *set, unsigned int *moved);
+		  struct vpmc_control *set);
 
 /* raw.c: takes a descriptor; all return 0 or a negative error number */
 

@@ -89,7 +89,7 @@ EXPORT int _vperfctr_control(int fd, const struct vperfctr_control *control)
 		return perfctr_result(perfctr_stop_fd(fd));
 	err = perfctr_to_vpmc(fd, control, &set);
 	if (!err)
-		err = perfctr_place(program, &fd, &set, NULL);
+		err = perfctr_place(program, &fd, &set);
 	/* in perfctr a refused control leaves the counters stopped */
 	if (err)
 		perfctr_stop_fd(fd);

@@ -126,6 +126,30 @@ EXPORT unsigned long long vperfctr_read_pmc(const struct vperfctr *self,
 	return i < PERFCTR_X86_MAX_COUNTERS ? sum.pmc[i] : 0;
 }
 
+/* What the thread has now */
+struct look {
+	uint64_t set_number;
+	unsigned int state;
+};
+
+static int look(const struct vperfctr *self, struct look *now)
+{
+	const struct vpmc_page *page = vpmc_page(self->v);
+	struct vpmc_read sums = {};
+	int err;
+
+	/* another thread may change it at any moment */
+	if (page && vpmc_fd(self->v) >= 0) {
+		now->set_number = *(const volatile __u64 *)&page->set_number;
+		now->state = *(const volatile __u32 *)&page->state;
+		return 0;
+	}
+	err = vpmc_read_sums(self->v, 0, &sums);
+	now->set_number = sums.set_number;
+	now->state = sums.state;
+	return err;
+}
+
 /*
  * Returns the control of the set that is programmed now. If this handle has
  * programmed it, the control has the fields that the kernel does not keep.
@@ -133,23 +157,22 @@ EXPORT unsigned long long vperfctr_read_pmc(const struct vperfctr *self,
 static int read_control(const struct vperfctr *self, int fd,
 			struct vperfctr_control *control)
 {
-	struct vpmc_control now, ours;
-	int err = perfctr_get_set(fd, &now);
+	struct vpmc_control set;
+	struct look now;
+	int err = perfctr_get_set(fd, &set);
 
 	memset(control, 0, sizeof(*control));
 	if (err == -ENODATA)
 		return 0;
 	if (err)
 		return err;
-	if (self->known && !perfctr_to_vpmc(fd, &self->last, &ours)) {
-		perfctr_move(&ours, self->moved);
-		if (!perfctr_same_set(fd, &now, &ours))
-			return perfctr_from_vpmc(fd, &now, control);
+	/* What others have added to it stays out of sight. */
+	if (self->known && !look(self, &now) && now.set_number == self->set_number) {
 		*control = self->last;
 		control->preserve = 0;
 		return 0;
 	}
-	return perfctr_from_vpmc(fd, &now, control);
+	return perfctr_from_vpmc(fd, &set, control);
 }
 
 EXPORT int vperfctr_read_state(const struct vperfctr *self,
@@ -181,7 +204,7 @@ EXPORT int vperfctr_control(const struct vperfctr *self,
 			    struct vperfctr_control *control)
 {
 	struct vpmc_control set;
-	unsigned int moved = 0;
+	struct look now;
 	int fd = fd_of(self), err;
 
 	if (fd < 0)
@@ -193,41 +216,25 @@ EXPORT int vperfctr_control(const struct vperfctr *self,
 	if (!err && without_tsc(self))
 		set.flags &= ~VPMC_CONTROL_PRESERVE;
 	if (!err)
-		err = perfctr_place(program, self->v, &set, &moved);
+		err = perfctr_place(program, self->v, &set);
 	if (err < 0) {
 		perfctr_stop_fd(fd);
 		return perfctr_result(err);
 	}
 	changed(self)->last = *control;
-	changed(self)->moved = moved;
-	changed(self)->known = true;
+	changed(self)->known = !look(self, &now);
+	changed(self)->set_number = now.set_number;
 	return 0;
-}
-
-static int state_of(const struct vperfctr *self, unsigned int *state)
-{
-	const struct vpmc_page *page = vpmc_page(self->v);
-	struct vpmc_read sums;
-	int err = 0;
-
-	/* another thread may change it at any moment */
-	if (page && vpmc_fd(self->v) >= 0) {
-		*state = *(const volatile __u32 *)&page->state;
-	} else {
-		err = vpmc_read_sums(self->v, 0, &sums);
-		*state = sums.state;
-	}
-	return err;
 }
 
 EXPORT int vperfctr_is_running(const struct vperfctr *self)
 {
-	unsigned int state;
+	struct look now;
 
-	if (state_of(self, &state))
+	if (look(self, &now))
 		return 0;
-	return state == VPMC_STATE_RUNNING ||
-	       (state == VPMC_STATE_OVERFLOWED && !without_tsc(self));
+	return now.state == VPMC_STATE_RUNNING ||
+	       (now.state == VPMC_STATE_OVERFLOWED && !without_tsc(self));
 }
 
 /*
@@ -237,12 +244,12 @@ EXPORT int vperfctr_is_running(const struct vperfctr *self)
  */
 EXPORT int vperfctr_iresume(const struct vperfctr *self)
 {
-	unsigned int state;
-	int err = state_of(self, &state);
+	struct look now;
+	int err = look(self, &now);
 
-	if (!err && (state == VPMC_STATE_EXITED || state == VPMC_STATE_UNLINKED))
+	if (!err && (now.state == VPMC_STATE_EXITED || now.state == VPMC_STATE_UNLINKED))
 		err = -ESRCH;
-	else if (!err && state != VPMC_STATE_OVERFLOWED)
+	else if (!err && now.state != VPMC_STATE_OVERFLOWED)
 		err = -EPERM;
 	if (err)
 		return perfctr_result(err);

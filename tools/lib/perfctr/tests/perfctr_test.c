@@ -476,6 +476,31 @@ TEST_F(self, counters_of_others)
 	close(fd);
 }
 
+/* Another library programs a set that begins with the same counter. It is not the handle's. */
+TEST_F(self, set_of_others)
+{
+	struct vpmc_control set = {
+		.size = sizeof(set), .nr_counters = 2,
+		.counter[1] = { .evtsel = 0x1003c, .index = VPMC_ANY },
+	};
+	int fd = _vperfctr_open(0);
+	struct vperfctr_control read;
+	struct perfctr_sum_ctrs sum;
+
+	two_counters(&self->control);
+	self->control.cpu_control.nractrs = 1;
+	self->control.cpu_control.tsc_on = 0;
+	ASSERT_EQ(0, vperfctr_control(self->self, &self->control));
+	EXPECT_EQ(0, vperfctr_read_state(self->self, &sum, &read));
+	EXPECT_EQ(0, memcmp(&read, &self->control, sizeof(read)));
+	set.counter[0].evtsel = self->control.cpu_control.evntsel[0];
+	set.counter[0].index = VPMC_ANY;
+	ASSERT_EQ(0, ioctl(fd, VPMC_IOC_CONTROL, &set));
+	EXPECT_EQ(0, vperfctr_read_state(self->self, &sum, &read));
+	EXPECT_EQ(2, read.cpu_control.nractrs);
+	close(fd);
+}
+
 /* If run time is not counted, an overflow leaves nothing running. */
 static volatile int seen_running = -1;
 
