@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -192,18 +191,28 @@ static bool take_line(char *line)
 
 /*
  * Holds the lock of the file. Two programs would go on from the same numbers, and each would
- * replace what the other one has counted. Each new file is locked before it gets its name.
+ * replace what the other one has counted. Each new file is locked before it gets its name. It
+ * is a lock of writers, because who may only read the file must not hold up who writes it.
  */
 static int held = -1;
 
-/* Locks the file that is open, if its file system can do that. Returns what holds the lock. */
+/* Locks the file that is open, if that is possible. Returns what holds the lock, or -1. */
 static int lock(int fd)
 {
+	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
 	if (copy >= 0)
-		flock(copy, LOCK_EX | LOCK_NB);
+		fcntl(copy, F_OFD_SETLK, &all);
 	return copy;
+}
+
+/* Does another program that may write the file hold its lock? */
+static bool is_locked(int fd)
+{
+	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	return !fcntl(fd, F_OFD_GETLK, &all) && all.l_type == F_WRLCK;
 }
 
 static void hold(int next)
@@ -214,24 +223,25 @@ static void hold(int next)
 }
 
 /* Has the file that is open still its name? If not, another program has replaced it. */
-static bool has_name(FILE *file, const char *name)
+static bool has_name(int fd, const char *name)
 {
 	struct stat open, named;
 
-	return !fstat(fileno(file), &open) && !stat(name, &named) &&
+	return !fstat(fd, &open) && !stat(name, &named) &&
 	       open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
-/* Returns NULL and errno if it cannot be opened. */
+/* Returns NULL and errno if it cannot be opened. A file that cannot be written is replaced. */
 static FILE *open_locked(const char *name)
 {
 	FILE *file;
 
-	while ((file = fopen(name, "re"))) {
-		if (flock(fileno(file), LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+	while ((file = fopen(name, "r+e")) || (file = fopen(name, "re"))) {
+		hold(lock(fileno(file)));
+		if (is_locked(fileno(file)))
 			fail(STATUS_OURS, "%s: another vpmc stat writes it; name another file by -o, or wait until that has ended",
 			     name);
-		if (has_name(file, name))
+		if (has_name(fileno(file), name))
 			break;
 		fclose(file);
 	}
@@ -281,7 +291,6 @@ static void read_file(const struct stat_options *options)
 		fail(STATUS_OURS, "%s: is not what vpmc wrote: it has no end; remove it, or name another file by -o",
 		     options->output);
 	free(line);
-	hold(lock(fileno(file)));
 	fclose(file);
 }
 

@@ -157,6 +157,10 @@ for interval in '' '--interval 0.05'; do
 	equal "openmetrics${interval:+ with $interval}: nothing is lost" 1 \
 		"$(echo "$before $(metrics app.prom "$instructions") $KNOWN_ALONE" | awk '{ print ($2 >= $1 + $3) }')"
 done
+# A program that may only read the file cannot hold up those that write it.
+before=$(metrics app.prom "$instructions")
+read-locked app.prom $prom known
+equal "openmetrics: a reader has locked the file" "0 1" "$? $(echo "$before $(metrics app.prom "$instructions") $KNOWN_ALONE" | awk '{ print ($2 >= $1 + $3) }')"
 bad "openmetrics without -o" 125 "${V}--format openmetrics: goes on from what its file has; name the file by -o" vpmc stat --format openmetrics true
 for name in - /dev/stdout /dev/fd/1; do
 	vpmc stat --format openmetrics -o $name true >appended 2>said
