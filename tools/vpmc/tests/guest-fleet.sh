@@ -159,6 +159,7 @@ for interval in '' '--interval 0.05'; do
 done
 # A program that may only read the file cannot hold up those that write it.
 before=$(metrics app.prom "$instructions")
+# shellcheck disable=SC2086 # words
 read-locked app.prom $prom known
 equal "openmetrics: a reader has locked the file" "0 1" "$? $(echo "$before $(metrics app.prom "$instructions") $KNOWN_ALONE" | awk '{ print ($2 >= $1 + $3) }')"
 bad "openmetrics without -o" 125 "${V}--format openmetrics: goes on from what its file has; name the file by -o" vpmc stat --format openmetrics true
