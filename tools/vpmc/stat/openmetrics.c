@@ -231,12 +231,30 @@ static bool has_name(int fd, const char *name)
 	       open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
-/* Returns NULL and errno if it cannot be opened. A file that cannot be written is replaced. */
+/*
+ * Opens the file to read and write it. If there is none, an empty one is made: two programs
+ * that begin together need a file to lock.
+ */
+static FILE *open_or_make(const char *name)
+{
+	FILE *file = fopen(name, "r+e");
+	int fd;
+
+	if (file || errno != ENOENT)
+		return file;
+	fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	return fd < 0 ? NULL : fdopen(fd, "r+");
+}
+
+/*
+ * Returns NULL and errno if it cannot be opened. A file that cannot be written is replaced. In
+ * a directory that cannot be written none can be made, which is reported as that of the output.
+ */
 static FILE *open_locked(const char *name)
 {
 	FILE *file;
 
-	while ((file = fopen(name, "r+e")) || (file = fopen(name, "re"))) {
+	while ((file = open_or_make(name)) || (file = fopen(name, "re"))) {
 		hold(lock(fileno(file)));
 		if (is_locked(fileno(file)))
 			fail(STATUS_OURS, "%s: another vpmc stat writes it; name another file by -o, or wait until that has ended",

@@ -157,6 +157,12 @@ for interval in '' '--interval 0.05'; do
 	equal "openmetrics${interval:+ with $interval}: nothing is lost" 1 \
 		"$(echo "$before $(metrics app.prom "$instructions") $KNOWN_ALONE" | awk '{ print ($2 >= $1 + $3) }')"
 done
+# The second program begins when the first one is about to write the file for the first time.
+at-rename "vpmc stat --format openmetrics -o both.prom -e instructions -- known 2>said; echo \$? >status" \
+	vpmc stat --format openmetrics -o both.prom -e instructions -- known
+equal "openmetrics: two programs begin a file" "0 125 $KNOWN_ALONE" "$? $(cat status) $(metrics both.prom "$instructions")"
+equal "openmetrics: the second one says why it does not begin" \
+	"${V}both.prom: another vpmc stat writes it; name another file by -o, or wait until that has ended" "$(cat said)"
 # A program that may only read the file cannot hold up those that write it.
 before=$(metrics app.prom "$instructions")
 # shellcheck disable=SC2086 # words
