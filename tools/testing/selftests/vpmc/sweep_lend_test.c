@@ -459,7 +459,7 @@ static int others_go_on(struct sweep *s)
 	double begin, revoked, borrowed;
 	int err;
 
-	if (write(spin_pipe[1], "", 1) != 1 || pmu_trigger_go(0))
+	if (write(spin_pipe[1], "", 1) != 1 || !sweep_go(0))
 		return -EPIPE;
 	while (!spins)
 		;

@@ -170,6 +170,21 @@ static int sweep_disturb(struct sweep *s)
 	}
 }
 
+/*
+ * For CALL: CPU 0 goes on, after that number of instructions. It does so already if
+ * another thread spins for what it has locked, as the worker that returns a loan does.
+ * False if it was not held.
+ */
+static inline bool sweep_go(unsigned long instructions)
+{
+	struct pmu_trigger t;
+
+	if (!pmu_trigger_go(instructions))
+		return true;
+	t = pmu_trigger_status();
+	return pmu_trigger_cause(&t) == PMU_TRIGGER_BY_SPIN;
+}
+
 /* The thread on CPU 1: disturbs once for each request. */
 static void *sweep_thread(void *arg)
 {
