@@ -295,8 +295,12 @@ TEST_F(sweep_revoke, mapped_in_the_fault)
 	       self->granted, self->refused);
 	EXPECT_LT(0, self->granted);
 	EXPECT_LT(0, self->refused);
-	/* Where the fault holds the set's lock, the mapping waits, and comes too late. */
-	EXPECT_GE(1, self->regained);
+	/*
+	 * Where the fault holds the set's lock, the mapping waits, and may come too late.
+	 * Later it is in time again, until the kernel looks at the permission.
+	 */
+	if (sweep_step() == 1)
+		EXPECT_LE(1, self->regained);
 }
 
 /* Instructions of CPU 1 after which CPU 0 goes on: many times those of a fault. */
@@ -357,7 +361,7 @@ static int read_meanwhile(struct sweep *s)
 	struct twice twice;
 	uint32_t kernel;
 
-	if (pmu_trigger_go(READ_LIMIT))
+	if (!sweep_go(READ_LIMIT))
 		return -EPROTO;
 	kernel = kernel_total();
 	reading->may = read_twice(FIXED(0), &twice);
