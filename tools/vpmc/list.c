@@ -19,6 +19,7 @@
 #include "common/output.h"
 #include "common/table.h"
 #include "stat/metric-group.h"
+#include "stat/software.h"
 
 struct list {
 	const char *glob;	/* NULL to list all events */
@@ -147,6 +148,33 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
+/*
+ * Nothing matches. A pattern that is a word by itself is explained as -e does it: it may be
+ * refused with a reason, be no event of the processor, or have modes.
+ */
+__attribute__((__noreturn__))
+static void found_nothing(const struct list *list)
+{
+	struct vpmc_event *events;
+	struct vpmc_error error;
+	unsigned int nr;
+
+	if (list->groups)
+		fail(STATUS_OURS, "--groups: there is no group%s%s; install vpmc-tools, or name a directory in VPMC_GROUPS",
+		     list->glob ? " that matches " : "", list->glob ?: "");
+	if (*list->glob && !strpbrk(list->glob, "*?[")) {
+		software_explain(list->glob);
+		if (!vpmc_parse_events(list->glob, &events, &nr, &error))
+			fail(STATUS_OURS, "%s: is more than a name; vpmc stat -e takes it as it is, vpmc list wants the name alone",
+			     list->glob);
+		if (error.nr_similar || error.reason != VPMC_WHY_UNKNOWN ||
+		    strcmp(error.why, vpmc_reason_text(VPMC_WHY_UNKNOWN)))
+			fail_error(&error);
+	}
+	fail(STATUS_OURS, "%s: no event's name matches it; vpmc list without a pattern lists all",
+	     list->glob);
+}
+
 int list_main(int argc, char **argv)
 {
 	static const struct argp_option option[] = {
@@ -174,12 +202,8 @@ int list_main(int argc, char **argv)
 		metric_groups_list(tell_group, &list);
 	else
 		vpmc_list_events(tell, &list);
-	if (!list.found && list.groups)
-		fail(STATUS_OURS, "--groups: there is no group%s%s; install vpmc-tools, or name a directory in VPMC_GROUPS",
-		     list.glob ? " that matches " : "", list.glob ?: "");
 	if (!list.found)
-		fail(STATUS_OURS, "%s: no event's name matches it; vpmc list without a pattern lists all",
-		     list.glob);
+		found_nothing(&list);
 	if (!list.names)
 		table_print(list.table, stdout);
 	output_finish();

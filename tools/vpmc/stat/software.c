@@ -63,6 +63,16 @@ static void check_refused(const char *text, size_t length)
 			     refused[i].help);
 }
 
+void software_explain(const char *name)
+{
+	size_t length = strlen(name);
+
+	check_refused(name, length);
+	if (find(name, length) >= 0)
+		fail(STATUS_OURS, "%s: takes no counter, so it is no event of the processor; vpmc stat -e prints it",
+		     name);
+}
+
 /* Fails if the name cannot be answered. @behind is what follows it: nothing, or '?'. */
 static void check(const char *name, const char *behind, enum fact fact,
 		  const struct plan *plan, const struct stat_options *options)

@@ -17,4 +17,10 @@
 const char *software_take(const char *list, struct plan *plan,
 			  const struct stat_options *options);
 
+/*
+ * Fails with what helps if @name takes no counter, and so is none of the processor's events.
+ * Otherwise returns.
+ */
+void software_explain(const char *name);
+
 #endif /* SOFTWARE_H */

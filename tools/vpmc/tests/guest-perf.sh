@@ -113,6 +113,20 @@ bad "a name with modes" 125 "${V}page-faults: takes no counter, and is of user a
 bad "a name of perf's that is not here" 125 "${V}cpu-clock: vpmc has no such number; use task-clock, the time on a processor" vpmc stat -e cpu-clock true
 bad "record has none of them" 125 "${V}page-faults: no counter of the processor counts it; vpmc stat -e prints it; see also getrusage(2) and vpmc_read_sums(3)" \
 	vpmc record -e page-faults true
+
+# vpmc list finds what -e takes, and says why it takes another one not
+equal "list: perf's other names" "cpu-cycles branch-instructions L1-dcache-loads" \
+	"$(for name in CPU-cycles 'branch-instr*' L1-dcache-loads; do vpmc list -n "$name"; done | xargs)"
+equal "list: one that needs a register" "LLC-loads extra-msr" "$(vpmc list LLC-loads | awk '{ print $1, $2 }')"
+begins "list: one that this processor has not" 125 "${V}L1-dcache-prefetches: perf has no event 'L1-dcache-prefetches' for this processor, " \
+	vpmc list L1-dcache-prefetches
+for name in task-clock max-rss; do
+	bad "list: $name" 125 "${V}$name: takes no counter, so it is no event of the processor; vpmc stat -e prints it" vpmc list $name
+done
+bad "list: one that vpmc has not" 125 "${V}cpu-clock: vpmc has no such number; use task-clock, the time on a processor" vpmc list cpu-clock
+bad "list: a name with modes" 125 "${V}instructions:u: is more than a name; vpmc stat -e takes it as it is, vpmc list wants the name alone" \
+	vpmc list instructions:u
+begins "list: a misspelled name" 125 "${V}instuctions: no event has that name; did you mean instructions" vpmc list instuctions
 vpmc stat --format openmetrics -o soft.prom -e instructions -- spender time 50 >said
 time=$(sed -n 's/^vpmc_user_seconds_total //p' soft.prom)
 equal "openmetrics: a sum, and the greatest" "1 1" "$(vpmc stat --format openmetrics -o soft.prom -e instructions -- spender pages 9000

@@ -164,7 +164,7 @@ struct vpmc_event {
 };
 
 /* struct vpmc_event_info.flags */
-#define VPMC_INFO_PORTABLE	(1U << 0)  /* one of the seven portable names */
+#define VPMC_INFO_PORTABLE	(1U << 0)  /* a portable name, or perf's other word for it */
 #define VPMC_INFO_UMASK		(1U << 1)  /* one unit mask of an event */
 #define VPMC_INFO_DEFAULT	(1U << 2)  /* the one taken if none is named */
 
@@ -486,8 +486,9 @@ void vpmc_free_events(struct vpmc_event *events);
  *		may use the library.
  * @arg:	First argument of @tell.
  *
- * The portable names come first, then perf's generic names that this processor has, then
- * each event of libpfm4's table, followed by its unit masks.
+ * The portable names come first, with perf's other words for them, such as cpu-cycles. Then
+ * come perf's generic names that this processor has, then each event of libpfm4's table,
+ * followed by its unit masks.
  *
  * Context: MT-Safe env, AS-Unsafe lock heap.
  *

@@ -230,7 +230,7 @@ bool vpmc_needs_register(uint64_t select, enum vpmc_kind kind);
 int vpmc_perf_name(const char *name, size_t length, enum vpmc_kind kind,
 		   uint64_t *select, struct vpmc_complaint *c);
 
-/* The names, one after the other, up to NULL. */
+/* The names, and other words for some of them, one after the other, up to NULL. */
 const char *vpmc_perf_name_at(unsigned int i);
 
 /* events.c */

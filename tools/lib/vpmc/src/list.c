@@ -17,31 +17,44 @@ struct listener {
 	enum vpmc_kind kind;
 };
 
+/* Tells a portable name, or another word for it. */
+static int tell_name(const struct listener *to, const struct vpmc_portable *p,
+		     const char *name, const char *description)
+{
+	struct vpmc_event_info info = { .name = name, .event = name,
+					.description = description,
+					.flags = VPMC_INFO_PORTABLE };
+	uint64_t code = vpmc_portable_code(p, to->kind);
+
+	if (code)
+		info.select = code | select_form(to->kind).user;
+	else
+		info.reason = VPMC_WHY_NOT_PORTABLE;
+	return to->tell(to->arg, &info);
+}
+
 static int tell_portable(const struct listener *to)
 {
-	const struct vpmc_portable *p;
+	char description[64];
 	unsigned int i;
-	uint64_t code;
 	int result = 0;
 
 	for (i = 0; i < vpmc_nr_portable && !result; i++) {
-		struct vpmc_event_info info = { .flags = VPMC_INFO_PORTABLE };
+		const struct vpmc_portable *p = &vpmc_portable[i];
 
-		p = &vpmc_portable[i];
-		code = vpmc_portable_code(p, to->kind);
-		info.name = p->name;
-		info.event = p->name;
-		info.description = p->description;
-		if (code)
-			info.select = code | select_form(to->kind).user;
-		else
-			info.reason = VPMC_WHY_NOT_PORTABLE;
-		result = to->tell(to->arg, &info);
+		result = tell_name(to, p, p->name, p->description);
+		if (result || !p->alias)
+			continue;
+		snprintf(description, sizeof(description), "perf's other name for %s", p->name);
+		result = tell_name(to, p, p->alias, description);
 	}
 	return result;
 }
 
-/* perf's generic names that this processor has. A name that is portable was told already. */
+/*
+ * perf's generic names that this processor has, also those of events that need another
+ * register. A name that is portable was told already.
+ */
 static int tell_perf(const struct listener *to)
 {
 	struct vpmc_complaint c;
@@ -53,13 +66,16 @@ static int tell_perf(const struct listener *to)
 		struct vpmc_event_info info = { .name = name, .event = name, .table = "perf" };
 		char description[64];
 
-		if (vpmc_portable_find(name, strlen(name)) ||
-		    vpmc_perf_name(name, strlen(name), to->kind, &info.select, &c))
+		if (vpmc_portable_find(name, strlen(name)))
+			continue;
+		info.reason = vpmc_perf_name(name, strlen(name), to->kind, &info.select, &c);
+		if (info.reason == VPMC_WHY_UNKNOWN)
 			continue;
 		snprintf(description, sizeof(description), "perf's name for the event select %#llx",
 			 (unsigned long long)info.select);
-		info.description = description;
-		info.select |= select_form(to->kind).user;
+		info.description = info.reason ? c.why : description;
+		if (!info.reason)
+			info.select |= select_form(to->kind).user;
 		result = to->tell(to->arg, &info);
 	}
 	return result;

@@ -326,5 +326,8 @@ int vpmc_perf_name(const char *name, size_t length, enum vpmc_kind kind,
 
 const char *vpmc_perf_name_at(unsigned int i)
 {
-	return i < NR_NAMES ? names[i] : NULL;
+	if (i < NR_NAMES)
+		return names[i];
+	i -= NR_NAMES;
+	return i < sizeof(aliases) / sizeof(aliases[0]) ? aliases[i][0] : NULL;
 }

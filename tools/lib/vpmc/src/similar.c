@@ -151,9 +151,13 @@ void vpmc_similar(struct vpmc_error *error, const char *name, bool of_event)
 	s.event_length = strcspn(name, ":");
 	if (of_event) {
 		capitals(s.wanted, name, s.event_length);
-		for (i = 0; i < vpmc_nr_portable; i++)
+		for (i = 0; i < vpmc_nr_portable; i++) {
 			consider(&s, vpmc_portable[i].name,
 				 vpmc_portable[i].name);
+			other = vpmc_portable[i].alias;
+			if (other)
+				consider(&s, other, other);
+		}
 		for (i = 0; (other = vpmc_perf_name_at(i)); i++)
 			if (!vpmc_portable_find(other, strlen(other)))
 				consider(&s, other, other);

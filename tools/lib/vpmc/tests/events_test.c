@@ -240,6 +240,8 @@ static const struct bad bad[] = {
 	{ "skl", "0x4100c0:u", EINVAL, 0, 8, VPMC_WHY_SYNTAX, "bits 16 and 17" },
 	{ "skl", "r100c0", EINVAL, 0, 0, VPMC_WHY_SYNTAX, "without modes" },
 	{ "skl", "instuctions", ENOENT, 0, 0, VPMC_WHY_UNKNOWN, "did you mean instructions?" },
+	{ "skl", "cpu-cylces", ENOENT, 0, 0, VPMC_WHY_UNKNOWN, "did you mean cpu-cycles" },
+	{ "skl", "idle-cycles-fronted", ENOENT, 0, 0, VPMC_WHY_UNKNOWN, "did you mean idle-cycles-frontend" },
 	{ "skl", "cycles,INST_RETIERD:ANY_P", ENOENT, 1, 7, VPMC_WHY_UNKNOWN, "INST_RETIRED" },
 	{ "skl", "INST_RETIRED:ANYP", EINVAL, 0, 0, VPMC_WHY_ATTRIBUTE, "INST_RETIRED:ANY_P" },
 	{ "skl", "nonsense_of_all_kinds", ENOENT, 0, 0, VPMC_WHY_UNKNOWN, "vpmc list" },
@@ -525,7 +527,7 @@ TEST(list)
 	setenv("LIBPFM_FORCE_PMU", "skl", 1);
 	ASSERT_EQ(0, vpmc_list_events(look, NULL));
 	EXPECT_STREQ("instructions", first);
-	EXPECT_EQ(7, portable);
+	EXPECT_EQ(9, portable);	/* seven, and two other words */
 	EXPECT_LT(50, plain);
 	EXPECT_LT(200, umasks);
 	EXPECT_LT(10, marked);
@@ -539,16 +541,92 @@ TEST(list_of_amd)
 {
 	setenv("LIBPFM_FORCE_PMU", "amd64_fam17h_zen1", 1);
 	ASSERT_EQ(0, vpmc_list_events(look, NULL));
-	EXPECT_EQ(7, portable);
+	EXPECT_EQ(9, portable);	/* seven, and two other words */
 	EXPECT_LE(3, marked);
 	EXPECT_EQ(0, wrong);
+}
+
+static unsigned int told;
+static uint64_t told_select;
+static uint32_t told_flags, told_reason;
+
+static int look_for(void *arg, const struct vpmc_event_info *info)
+{
+	if (strcmp(arg, info->name))
+		return 0;
+	told++;
+	told_select = info->select;
+	told_flags = info->flags;
+	told_reason = info->reason;
+	return 0;
+}
+
+/* perf's generic names, and whether they are told. Where perf has no such event they are not. */
+static const struct {
+	const char *table, *name;
+	unsigned int told;
+} names_of_perf[] = {
+	{ "skl", "cycles", 1 }, { "skl", "cpu-cycles", 1 },
+	{ "skl", "branches", 1 }, { "skl", "branch-instructions", 1 },
+	{ "skl", "ref-cycles", 1 }, { "skl", "bus-cycles", 1 },
+	{ "skl", "L1-dcache-loads", 1 }, { "skl", "LLC-loads", 1 },
+	{ "skl", "node-load-misses", 1 },
+	{ "skl", "idle-cycles-frontend", 0 }, { "skl", "L1-dcache-store-misses", 0 },
+	{ "amd64_fam17h_zen1", "cpu-cycles", 1 },
+	{ "amd64_fam17h_zen1", "stalled-cycles-frontend", 1 },
+	{ "amd64_fam17h_zen1", "idle-cycles-frontend", 1 },
+	{ "amd64_fam17h_zen1", "cache-misses", 1 }, { "amd64_fam17h_zen1", "LLC-loads", 0 },
+	{ "netburst", "cpu-cycles", 1 }, { "netburst", "LLC-load-misses", 1 },
+};
+
+/* A name that a list of events takes has its select there; another one has the reason. */
+static void told_as_taken(struct __test_metadata *_metadata, const char *table)
+{
+	unsigned int i;
+
+	for (i = 0; i < sizeof(names_of_perf) / sizeof(names_of_perf[0]); i++) {
+		int err;
+
+		if (strcmp(names_of_perf[i].table, table))
+			continue;
+		err = parse(table, names_of_perf[i].name);
+		told = told_select = told_flags = told_reason = 0;
+		ASSERT_EQ(0, vpmc_list_events(look_for, (void *)names_of_perf[i].name));
+		EXPECT_EQ(names_of_perf[i].told, told) {
+			TH_LOG("%s on %s", names_of_perf[i].name, table);
+		}
+		if (told && err)
+			EXPECT_EQ(error.reason, told_reason);
+		if (told && !err) {
+			EXPECT_EQ(0, told_reason);
+			EXPECT_EQ(events[0].select, told_select);
+			EXPECT_EQ(!!(events[0].flags & VPMC_EVENT_PORTABLE),
+				  !!(told_flags & VPMC_INFO_PORTABLE));
+		}
+		vpmc_free_events(events);
+	}
+}
+
+TEST(names_of_perf_on_intel)
+{
+	told_as_taken(_metadata, "skl");
+}
+
+TEST(names_of_perf_on_amd)
+{
+	told_as_taken(_metadata, "amd64_fam17h_zen1");
+}
+
+TEST(names_of_perf_on_netburst)
+{
+	told_as_taken(_metadata, "netburst");
 }
 
 TEST(list_of_netburst)
 {
 	setenv("LIBPFM_FORCE_PMU", "netburst", 1);
 	ASSERT_EQ(0, vpmc_list_events(look, NULL));
-	EXPECT_EQ(7, portable);
+	EXPECT_EQ(9, portable);	/* seven, and two other words */
 	EXPECT_LT(40, plain);
 	EXPECT_LT(100, umasks);
 	/* ref-cycles, and all of replay_event */
