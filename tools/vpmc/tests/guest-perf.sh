@@ -54,6 +54,18 @@ bad "perf's modifier" 125 "${V}cycles:ppp: 'p' asks for samples by PEBS or IBS, 
 bad "another PMU" 125 "${V}power/energy-pkg/: 'power' is another PMU, and vpmc has the processor's counters alone; perf stat counts that, for the machine as a whole" \
 	vpmc stat -e power/energy-pkg/ true
 
+for words in "stat -e" "stat -a -e" "record -o record -e"; do
+	# shellcheck disable=SC2086 # words
+	bad "$words: a tracepoint" 125 "${V}sched:sched_switch: it is a tracepoint of the kernel, and no counter of the processor counts it; use perf stat -e sched:sched_switch; vpmc stat -e has context-switches, cpu-migrations and page-faults" \
+		vpmc $words sched:sched_switch true
+done
+bad "a breakpoint" 125 "${V}mem:0x1000:rw: it is a breakpoint of perf, and no counter of the processor counts it; use perf stat -e mem:0x1000:rw" \
+	vpmc stat -e mem:0x1000:rw true
+# one that no list of names has, but the kernel
+begins "a tracepoint that the kernel has" 125 "${V}ours:one: it is a tracepoint of the kernel, " \
+	unshare -m sh -c 'mount -t tmpfs none /sys/kernel; mkdir -p /sys/kernel/tracing/events/ours; vpmc stat -e ours:one true'
+begins "a name that the kernel has not" 125 "${V}ours:one: no event has that name" vpmc stat -e ours:one true
+
 # Names that take no counter
 soft=task-clock,context-switches,cpu-migrations,page-faults,minor-faults,major-faults,user-time,system-time,max-rss,duration_time
 for list in instructions,$soft $soft,instructions "{task-clock,instructions:u,cs?},migrations,user_time"; do

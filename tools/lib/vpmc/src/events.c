@@ -280,11 +280,18 @@ static bool has_modes(const char *body)
 	return false;
 }
 
-/* A name that libpfm4 does not take. The last attribute may be one of perf's modifiers. */
+/*
+ * A name that libpfm4 does not take. It may be no event of the processor, or its last
+ * attribute one of perf's modifiers.
+ */
 static int foreign_event(struct element *e, int reason)
 {
 	const char *last = strrchr(e->body, ':'), *at = NULL, *why, *help;
+	struct vpmc_complaint c;
 
+	if ((reason == VPMC_WHY_UNKNOWN || reason == VPMC_WHY_NO_TABLE) &&
+	    vpmc_perf_foreign(e->body, &c))
+		return complain(e, VPMC_WHY_UNKNOWN, c.at, c.why, c.help);
 	if (last && reason == VPMC_WHY_ATTRIBUTE)
 		at = vpmc_perf_modifier(last + 1, &why, &help);
 	return at ? complain(e, VPMC_WHY_SYNTAX, at, why, help) : wrong(e, reason, NULL, NULL);

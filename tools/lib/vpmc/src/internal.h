@@ -230,6 +230,12 @@ bool vpmc_needs_register(uint64_t select, enum vpmc_kind kind);
 int vpmc_perf_name(const char *name, size_t length, enum vpmc_kind kind,
 		   uint64_t *select, struct vpmc_complaint *c);
 
+/*
+ * Returns true if an event that no table has is a tracepoint or a breakpoint, as perf writes
+ * them. @c then says what helps.
+ */
+bool vpmc_perf_foreign(const char *name, struct vpmc_complaint *c);
+
 /* The names, and other words for some of them, one after the other, up to NULL. */
 const char *vpmc_perf_name_at(unsigned int i);
 

@@ -6,9 +6,11 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "internal.h"
 
@@ -50,11 +52,37 @@ static const char *const aliases[][2] = {
 	{ "idle-cycles-backend", "stalled-cycles-backend" },
 };
 
-/* perf's names of what the kernel counts, without a counter of the processor */
-static const char *const software[] = {
-	"task-clock", "cpu-clock", "context-switches", "cs", "cpu-migrations", "migrations",
-	"page-faults", "faults", "minor-faults", "major-faults", "duration_time", "user_time",
-	"system_time",
+static const char by_stat[] =
+	"vpmc stat -e prints it; see also getrusage(2) and vpmc_read_sums(3)";
+static const char by_perf[] = "use perf stat";
+static const char nowhere[] = "leave it out";
+
+/* names of what the kernel counts, without a counter of the processor */
+static const struct {
+	const char *name, *help;
+} software[] = {
+	{ "task-clock", by_stat }, { "context-switches", by_stat }, { "cs", by_stat },
+	{ "cpu-migrations", by_stat }, { "migrations", by_stat }, { "page-faults", by_stat },
+	{ "faults", by_stat }, { "minor-faults", by_stat }, { "major-faults", by_stat },
+	{ "duration_time", by_stat }, { "user_time", by_stat }, { "user-time", by_stat },
+	{ "system_time", by_stat }, { "system-time", by_stat }, { "max-rss", by_stat },
+	{ "cpu-clock", "use task-clock of vpmc stat -e" },
+	{ "cgroup-switches", by_perf }, { "bpf-output", "use perf record" },
+	/* x86 has none of these, and a dummy counts nothing */
+	{ "alignment-faults", nowhere }, { "emulation-faults", nowhere }, { "dummy", nowhere },
+};
+
+/* Tracepoints' subsystems, of which few users may see the directory that has them all */
+static const char *const subsystems[] = {
+	"alarmtimer", "block", "bpf_trace", "cgroup", "compaction", "cpuhp", "dma_fence", "drm",
+	"exceptions", "ext4", "fib", "filelock", "filemap", "ftrace", "huge_memory", "intel_iommu",
+	"io_uring", "iommu", "ipi", "irq", "irq_matrix", "irq_vectors", "jbd2", "kmem", "kvm",
+	"kvmmmu", "libata", "lock", "mce", "migrate", "mmap", "mmap_lock", "module", "msr", "napi",
+	"neigh", "net", "netlink", "nfs", "nfs4", "nfsd", "nmi", "nvme", "oom", "page_pool",
+	"pagemap", "percpu", "power", "printk", "qdisc", "ras", "raw_syscalls", "rcu", "rpm",
+	"rseq", "sched", "scsi", "signal", "skb", "sock", "sunrpc", "swiotlb", "syscalls", "task",
+	"tcp", "thermal", "timer", "tlb", "udp", "vmscan", "vsyscall", "workqueue", "writeback",
+	"x86_fpu", "xdp", "xen", "xfs",
 };
 
 /* @tables: those of libpfm4. @select: 0 if perf has no event of that name. */
@@ -286,13 +314,53 @@ static bool is_software(const char *name, size_t length, struct vpmc_complaint *
 	unsigned int i;
 
 	for (i = 0; i < sizeof(software) / sizeof(software[0]); i++)
-		if (is(software[i], name, length)) {
+		if (is(software[i].name, name, length)) {
 			c->at = name;
 			snprintf(c->why, sizeof(c->why), "no counter of the processor counts it");
-			snprintf(c->help, sizeof(c->help), "vpmc stat -e prints it; see also getrusage(2) and vpmc_read_sums(3)");
+			snprintf(c->help, sizeof(c->help), "%s", software[i].help);
 			return true;
 		}
 	return false;
+}
+
+/* Has this kernel such tracepoints, as far as the caller may see that? */
+static bool has_subsystem(const char *name, size_t length)
+{
+	char path[128];
+
+	if (length >= VPMC_NAME_SIZE)
+		return false;
+	snprintf(path, sizeof(path), "/sys/kernel/tracing/events/%.*s", (int)length, name);
+	return !access(path, F_OK);
+}
+
+static bool is_tracepoint(const char *name)
+{
+	size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
+	unsigned int i;
+
+	if (!length || name[length] != ':' || !name[length + 1] || name[length + 1] == ':')
+		return false;
+	for (i = 0; i < sizeof(subsystems) / sizeof(subsystems[0]); i++)
+		if (strlen(subsystems[i]) == length && !memcmp(subsystems[i], name, length))
+			return true;
+	/* those that perf probe has made */
+	return !strncmp(name, "probe:", 6) || !strncmp(name, "probe_", 6) ||
+	       !strncmp(name, "sdt_", 4) || has_subsystem(name, length);
+}
+
+bool vpmc_perf_foreign(const char *name, struct vpmc_complaint *c)
+{
+	bool is_breakpoint = !strncmp(name, "mem:", 4) && isxdigit((unsigned char)name[4]);
+
+	if (!is_breakpoint && !is_tracepoint(name))
+		return false;
+	c->at = name;
+	snprintf(c->why, sizeof(c->why), "it is a %s, and no counter of the processor counts it",
+		 is_breakpoint ? "breakpoint of perf" : "tracepoint of the kernel");
+	snprintf(c->help, sizeof(c->help), "use perf stat -e %.80s%s", name, is_breakpoint ? "" :
+		 "; vpmc stat -e has context-switches, cpu-migrations and page-faults");
+	return true;
 }
 
 int vpmc_perf_name(const char *name, size_t length, enum vpmc_kind kind,
