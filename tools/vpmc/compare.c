@@ -48,7 +48,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case OPTION_LIMIT:
-		options->limits = options_list(options->limits, arg);
+		options->limits = limits_add(options->limits, arg);
 		return 0;
 	case OPTION_OTHER_CPU:
 		options->other_cpu = true;

@@ -14,6 +14,7 @@
 #include "common/fail.h"
 #include "common/options.h"
 #include "common/output.h"
+#include "compare/limit.h"
 #include "compare/measured.h"
 #include "cpus/cpus.h"
 #include "stat/child.h"
@@ -153,7 +154,7 @@ static error_t parse_more(int key, char *arg, struct argp_state *state)
 		options->other = arg;
 		return 0;
 	case OPTION_LIMIT:
-		options->limits = options_list(options->limits, arg);
+		options->limits = limits_add(options->limits, arg);
 		return 0;
 	case OPTION_OTHER_CPU:
 		options->other_cpu = true;

@@ -91,6 +91,50 @@ void limits_parse(struct limits *limits, const char *list)
 	}
 }
 
+/* Returns how many digits end the limit. 0: it ends with something else. */
+static size_t digits_at_end(const struct vpmc_piece *piece)
+{
+	const char *at = piece->to;
+
+	while (at > piece->from && isdigit((unsigned char)at[-1]))
+		at--;
+	/* "0.5" is no limit, and "a1" is none */
+	return at == piece->from || at[-1] == '=' ? piece->to - at : 0;
+}
+
+/*
+ * Do the limits look like one number? In "1,000" the comma separates thousands, and in "0,5%"
+ * it is a decimal point.
+ */
+static bool is_one_number(const struct vpmc_piece *before, const struct vpmc_piece *piece)
+{
+	size_t first = digits_at_end(before), length = piece->to - piece->from;
+	size_t digits = strspn(piece->from, "0123456789");
+	bool is_nameless = !memchr(piece->from, '=', length);
+
+	if (!first || !digits || !is_nameless)
+		return false;
+	return (first <= 3 && digits == 3) || piece->from[digits] == '%';
+}
+
+char *limits_add(char *list, char *more)
+{
+	struct vpmc_pieces pieces = { .at = more, .more = true };
+	struct vpmc_piece before = {}, piece;
+
+	while (pieces.more) {
+		vpmc_pieces_next(&pieces, &piece);
+		/* Parsing it says what is wrong. */
+		if (piece.why)
+			break;
+		if (before.from && is_one_number(&before, &piece))
+			fail(STATUS_OURS, "--limit %s: can be one number with a separator, or two limits; write digits and a point alone, as in 1000 or 0.5%%, or a --limit for each",
+			     more);
+		before = piece;
+	}
+	return options_list(list, more);
+}
+
 /* Is it that name behind which there are modes alone? */
 static bool is_without_modes(const char *full, const char *name)
 {

@@ -26,6 +26,12 @@ struct limits {
 	unsigned int nr;
 };
 
+/*
+ * Appends the argument of a --limit to a list, which may be NULL. Fails if it is not clear
+ * whether a comma separates limits or is in a number, as in "1,000" and "0,5%".
+ */
+char *limits_add(char *list, char *more);
+
 /* Parses the list of --limit, or none if it is NULL. Fails if there is no such limit. */
 void limits_parse(struct limits *limits, const char *list);
 

@@ -199,6 +199,8 @@ equal "-r: names without a counter have a line in both tables" "2 2" "$(grep -c 
 equal "-r: and what is shown anyway" "2 2" "$(grep -c ' seconds user time$' text) $(grep -c ' migrations$' text)"
 
 # options
+bad "--limit with a separator in it" 125 "${V}--limit 1,000: can be one number with a separator, or two limits; write digits and a point alone, as in 1000 or 0.5%, or a --limit for each" \
+	vpmc stat --compare base.json --limit 1,000 -- touch ran
 bad "--limit alone" 125 "${V}--limit: is for a comparison; add --compare BASE.json or --vs COMMAND" vpmc stat --limit 1 true
 bad "--other-cpu alone" 125 "${V}--other-cpu: is for a comparison; add --compare BASE.json" vpmc stat --other-cpu true
 bad "--other-cpu with --vs" 125 "${V}--other-cpu: both commands of --vs run on this one; leave it out" \
