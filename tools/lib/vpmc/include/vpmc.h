@@ -414,7 +414,8 @@ int vpmc_cpus_read_sized(const struct vpmc_cpus *cpus, unsigned int first,
  *
  * Context: MT-Safe, AS-Safe.
  *
- * Return: 0, or -ENOSYS: the kernel has no vpmc; -ENODEV: it is switched off.
+ * Return: 0, or -ENOSYS: the kernel has no vpmc; -ENODEV: it is switched off; -EMFILE,
+ * -ENFILE: there is no descriptor for the file that tells it; -ENOMEM.
  */
 static inline int vpmc_get_info(struct vpmc_info *info)
 {
@@ -846,7 +847,8 @@ struct vpmc_cpus;
  * Context: MT-Safe, AS-Unsafe heap.
  *
  * Return: 0; -ENOSYS: the kernel has none; -EACCES: not allowed, see
- * <linux/vpmc.h>; or another error of open().
+ * <linux/vpmc.h>; -EMFILE, -ENFILE: there is no descriptor; -ENOMEM; or another error of
+ * open().
  */
 int vpmc_cpus_open(struct vpmc_cpus **cpus, struct vpmc_error *error);
 
@@ -861,7 +863,8 @@ void vpmc_cpus_close(struct vpmc_cpus *cpus);
 /**
  * vpmc_cpus_program() - Program the set of one processor or of all
  * @cpus:	The handle.
- * @cpu:	Its number, or VPMC_ALL_CPUS.
+ * @cpu:	Its number, or VPMC_ALL_CPUS. A processor that is offline gets the set, too,
+ *		and counts when it comes online.
  * @events:	The events, as for vpmc_program(). NULL ends the set.
  * @nr:		Number of @events.
  * @flags:	VPMC_GLOBAL_* bits of <linux/vpmc.h>.
@@ -873,7 +876,9 @@ void vpmc_cpus_close(struct vpmc_cpus *cpus);
  *
  * Context: MT-Safe, AS-Unsafe heap.
  *
- * Return: The number of counters in the set, or an error of CONTROL.
+ * Return: The number of counters in the set, or an error of CONTROL, such as -EINVAL: there
+ * is no such processor, @interval_ms is not possible, or a flag is unknown; -EBUSY: the
+ * processor counts. @error says which one.
  */
 int vpmc_cpus_program(struct vpmc_cpus *cpus, unsigned int cpu,
 		      struct vpmc_event *events, unsigned int nr,

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -107,6 +108,55 @@ static int control_request(void *to, struct vpmc_control *control)
 	return err;
 }
 
+/* Is the number beyond those that the kernel can have? */
+static bool is_beyond(const struct vpmc_cpus *cpus, unsigned int cpu)
+{
+	struct vpmc_global_cpu element;
+
+	return vpmc_cpus_read(cpus, cpu, &element, 1) == -EINVAL;
+}
+
+/*
+ * CONTROL refuses flags, CPU and interval by EINVAL alone, in this order. Says which one it
+ * was.
+ */
+static void say_which(const struct request *request, struct vpmc_error *error)
+{
+	char what[32];
+
+	if (request->flags & ~VPMC_GLOBAL_REVOKE) {
+		snprintf(what, sizeof(what), "flags %#x", request->flags);
+		vpmc_error_set(error, -EINVAL, VPMC_WHY_SYSTEM, what,
+			       "VPMC_GLOBAL_REVOKE is the only one that this kernel may know",
+			       "leave the others out");
+	} else if (request->interval_ms && (request->cpu == VPMC_ALL_CPUS ||
+					    !is_beyond(request->cpus, request->cpu))) {
+		snprintf(what, sizeof(what), "interval of %u ms", request->interval_ms);
+		vpmc_error_set(error, -EINVAL, VPMC_WHY_SYSTEM, what, "it is not possible",
+			       "0, or 10 to 60000");
+	} else if (request->cpu != VPMC_ALL_CPUS) {
+		snprintf(what, sizeof(what), "processor %u", request->cpu);
+		vpmc_error_set(error, -EINVAL, VPMC_WHY_SYSTEM, what,
+			       "there is no such processor",
+			       "lscpu -e lists those that there are, and VPMC_ALL_CPUS means all");
+	}
+}
+
+/* Names what the kernel has not named: the argument that is wrong, or the processor. */
+static void name_it(const struct request *request, struct vpmc_error *error)
+{
+	char what[32], why[sizeof(error->why)], remedy[sizeof(error->remedy)];
+
+	if (error->errnum == EINVAL && error->reason == VPMC_WHY_SYSTEM)
+		return say_which(request, error);
+	if (error->reason != VPMC_REASON_CPU_RUNNING || request->cpu == VPMC_ALL_CPUS)
+		return;
+	snprintf(what, sizeof(what), "processor %u", request->cpu);
+	memcpy(why, error->why, sizeof(why));
+	memcpy(remedy, error->remedy, sizeof(remedy));
+	vpmc_error_set(error, -error->errnum, error->reason, what, why, remedy);
+}
+
 EXPORT int vpmc_cpus_program(struct vpmc_cpus *cpus, unsigned int cpu,
 			     struct vpmc_event *events, unsigned int nr,
 			     unsigned int flags, unsigned int interval_ms,
@@ -124,6 +174,8 @@ EXPORT int vpmc_cpus_program(struct vpmc_cpus *cpus, unsigned int cpu,
 	if (!events)
 		nr = 0;
 	n = vpmc_program_events(control_request, &request, events, nr, 0, error);
+	if (n < 0 && error)
+		name_it(&request, error);
 	for (i = 0; n >= 0 && i < nr; i++)
 		if (!(events[i].flags & VPMC_EVENT_LEFT_OUT)) {
 			events[i].element = element++;

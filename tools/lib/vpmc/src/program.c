@@ -269,7 +269,8 @@ int vpmc_program_events(int (*request)(void *to, struct vpmc_control *control),
 		err = request(to, &control);
 		if (!err)
 			return control.nr_counters;
-		bad = control.bad_counter < control.nr_counters ?
+		/* Without a reason, none of the counters is the cause. */
+		bad = control.reason && control.bad_counter < control.nr_counters ?
 		      &events[event_of(events, nr, control.bad_counter)] : NULL;
 		if (!bad || !(bad->flags & VPMC_EVENT_OPTIONAL) ||
 		    !is_missing(&control)) {

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include "lib_test.h"
 
@@ -835,6 +836,102 @@ TEST_F(set, other_headers_arrays)
 			EXPECT_EQ(0xff, room[i]);
 	}
 	vpmc_cpus_close(cpus);
+}
+
+static void set_online(struct __test_metadata *_metadata, bool online)
+{
+	int fd = open("/sys/devices/system/cpu/cpu1/online", O_WRONLY);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(1, write(fd, online ? "1" : "0", 1));
+	close(fd);
+}
+
+/* What is wrong is named, and a set that is there stays. */
+TEST_F(set, wrong_cpus)
+{
+	static const struct {
+		unsigned int cpu, flags, interval;
+		int err;
+		const char *text;
+	} bad[] = {
+		{ 2, 0, 0, -EINVAL, "processor 2: there is no such processor; lscpu -e lists those that there are, and VPMC_ALL_CPUS means all" },
+		{ 8191, 0, 0, -EINVAL, "processor 8191: there is no such processor; " },
+		{ 4000000000U, 0, 0, -EINVAL, "processor 4000000000: there is no such processor; " },
+		{ 0, 0x80, 0, -EINVAL, "flags 0x80: VPMC_GLOBAL_REVOKE is the only one that this kernel may know" },
+		{ 0, 0, 9, -EINVAL, "interval of 9 ms: it is not possible; 0, or 10 to 60000" },
+		{ VPMC_ALL_CPUS, 0, 60001, -EINVAL, "interval of 60001 ms: " },
+	};
+	struct vpmc_global_cpu cpu;
+	struct vpmc_cpus *cpus;
+	unsigned int i;
+
+	ASSERT_EQ(0, vpmc_parse_events("instructions:uk", &self->events, &self->nr, &error));
+	ASSERT_EQ(0, vpmc_cpus_open(&cpus, &error));
+	ASSERT_EQ(1, vpmc_cpus_program(cpus, 1, self->events, 1, 0, 0, &error));
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		EXPECT_EQ(bad[i].err, vpmc_cpus_program(cpus, bad[i].cpu, self->events, 1,
+							bad[i].flags, bad[i].interval, &error));
+		EXPECT_EQ(0, strncmp(bad[i].text, error.text, strlen(bad[i].text))) {
+			TH_LOG("%s", error.text);
+		}
+		EXPECT_EQ(-bad[i].err, error.errnum);
+		EXPECT_EQ(-1, error.event);
+		EXPECT_EQ(bad[i].err, vpmc_cpus_program(cpus, bad[i].cpu, self->events, 1,
+							bad[i].flags, bad[i].interval, NULL));
+	}
+	ASSERT_EQ(0, vpmc_cpus_start(cpus));
+	EXPECT_EQ(-EBUSY, vpmc_cpus_program(cpus, 1, self->events, 1, 0, 0, &error));
+	EXPECT_STREQ("processor 1: the processor counts; stop it first", error.text);
+	EXPECT_EQ(-EBUSY, vpmc_cpus_program(cpus, VPMC_ALL_CPUS, self->events, 1, 0, 0, &error));
+	EXPECT_STREQ("counting: the processor counts; stop it first", error.text);
+	EXPECT_EQ(VPMC_REASON_CPU_RUNNING, error.reason);
+	ASSERT_EQ(1, vpmc_cpus_read(cpus, 1, &cpu, 1));
+	EXPECT_EQ(1, cpu.nr_counters);
+	EXPECT_EQ(VPMC_CPU_RUNNING, cpu.state);
+	vpmc_cpus_close(cpus);
+}
+
+/* A processor that is offline has a set, and counts when it comes online. */
+TEST_F(set, offline_cpu)
+{
+	struct vpmc_global_cpu cpu;
+	struct vpmc_cpus *cpus;
+
+	ASSERT_EQ(0, vpmc_parse_events("instructions:uk", &self->events, &self->nr, &error));
+	ASSERT_EQ(0, vpmc_cpus_open(&cpus, &error));
+	set_online(_metadata, false);
+	EXPECT_EQ(1, vpmc_cpus_program(cpus, 1, self->events, 1, 0, 0, &error));
+	EXPECT_EQ(0, vpmc_cpus_start(cpus));
+	EXPECT_EQ(1, vpmc_cpus_read(cpus, 1, &cpu, 1));
+	EXPECT_EQ(VPMC_CPU_OFFLINE, cpu.state);
+	EXPECT_EQ(0, cpu.sum[0]);
+	set_online(_metadata, true);
+	EXPECT_EQ(1, vpmc_cpus_read(cpus, 1, &cpu, 1));
+	EXPECT_EQ(VPMC_CPU_RUNNING, cpu.state);
+	EXPECT_LT(0, cpu.sum[0]);
+	vpmc_cpus_close(cpus);
+}
+
+/* Without a descriptor there is an error, and nothing is said of the PMU. */
+TEST_F(set, no_descriptor)
+{
+	struct rlimit none = { 0 }, before;
+	struct vpmc_cpus *cpus;
+	struct vpmc_info info;
+	int err[2];
+
+	memset(&info, 0xff, sizeof(info));
+	ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &before));
+	none.rlim_max = before.rlim_max;
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &none));
+	err[0] = vpmc_get_info(&info);
+	err[1] = vpmc_cpus_open(&cpus, &error);
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &before));
+	EXPECT_EQ(-EMFILE, err[0]);
+	EXPECT_EQ(0, info.size);
+	EXPECT_EQ(-EMFILE, err[1]);
+	EXPECT_NE(NULL, strstr(error.text, "ulimit -n"));
 }
 
 /* A family with two children that have ended and one that lives. */
