@@ -116,7 +116,7 @@ double vpmc_stats_deviation(const struct vpmc_stats *stats);
  * vpmc_stats_quantile() - The value that a part of all values do not exceed
  * @stats:	The statistics.
  * @part:	From 0 to 1. 0.5 gives the median, and of the two values in the
- *		middle the lower one.
+ *		middle the lower one. Above 1 it is taken as 1; below 0, and if it is NaN, as 0.
  *
  * Context: MT-Safe race:stats, AS-Unsafe race:stats.
  *

@@ -137,7 +137,8 @@ EXPORT uint64_t vpmc_stats_quantile(const struct vpmc_stats *stats, double part)
 	uint64_t rank, seen = 0, value;
 	unsigned int i;
 
-	if (!stats->n || part <= 0)
+	/* NaN is not above 0 */
+	if (!stats->n || !(part > 0))
 		return stats->min;
 	if (part >= 1)
 		return stats->max;

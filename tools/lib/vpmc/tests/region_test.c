@@ -1074,6 +1074,24 @@ TEST(statistics)
 	vpmc_stats_free(stats);
 }
 
+/* A part of all values that is none: the ends, and the least value for what is no number. */
+TEST(stats_of_no_part)
+{
+	struct vpmc_stats *stats = vpmc_stats_new();
+	unsigned int i;
+
+	EXPECT_EQ(0, vpmc_stats_quantile(stats, __builtin_nan("")));
+	for (i = 7; i < 100; i++)
+		vpmc_stats_add(stats, i);
+	EXPECT_EQ(7, vpmc_stats_quantile(stats, __builtin_nan("")));
+	EXPECT_EQ(7, vpmc_stats_quantile(stats, -__builtin_nan("")));
+	EXPECT_EQ(7, vpmc_stats_quantile(stats, -__builtin_inf()));
+	EXPECT_EQ(7, vpmc_stats_quantile(stats, -0.1));
+	EXPECT_EQ(99, vpmc_stats_quantile(stats, 1.1));
+	EXPECT_EQ(99, vpmc_stats_quantile(stats, __builtin_inf()));
+	vpmc_stats_free(stats);
+}
+
 /* Of the values 1 to n, k eighths do not exceed the quantile, and not one less. */
 TEST(quantiles)
 {
