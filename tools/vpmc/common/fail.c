@@ -13,6 +13,7 @@
 #include <vpmc.h>
 
 #include "common/fail.h"
+#include "common/printable.h"
 
 static const char *name = "vpmc";
 static void (*last_act)(void);
@@ -33,7 +34,7 @@ void fail_as(const char *as)
  */
 static void say(const char *format, va_list args)
 {
-	char *line = NULL;
+	char *line = NULL, *plain;
 	int length = vasprintf(&line, format, args);
 
 	if (length < 0) {
@@ -42,7 +43,9 @@ static void say(const char *format, va_list args)
 		(void)!write(STDERR_FILENO, none, sizeof(none) - 1);
 		return;
 	}
-	dprintf(STDERR_FILENO, "%s: %s\n", name, line);
+	plain = try_printable(line);
+	dprintf(STDERR_FILENO, "%s: %s\n", name, plain ?: line);
+	free(plain);
 	free(line);
 }
 

@@ -191,34 +191,19 @@ void samples_print_text(FILE *file, const struct samples *samples)
 }
 
 /*
- * Could it command a terminal? Characters of C1 have two bytes. A backslash that looks like
- * the beginning of an escape gets one, too.
- */
-static bool is_escaped(const unsigned char *s, unsigned int length)
-{
-	return !length || *s < ' ' || *s == 0x7f || (*s == 0xc2 && s[1] < 0xa0) ||
-	       (*s == '\\' && s[1] == 'x');
-}
-
-/*
  * Prints a name without ';', which would separate two frames. Control characters, and bytes
  * that are no character, are as in tables: \x1b.
  */
 static void print_frame(FILE *file, const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
+	char printed[VPMC_PRINTABLE];
 
 	while (*s) {
-		unsigned int length = vpmc_utf8_length(s), i;
+		bool is_end = *s == ';' || *s == '\n';
 
-		if (*s == ';' || *s == '\n')
-			putc(':', file);
-		else if (!is_escaped(s, length))
-			fwrite(s, 1, length, file);
-		else
-			for (i = 0; i < length || !i; i++)
-				fprintf(file, "\\x%02x", s[i]);
-		s += length ? length : 1;
+		s += vpmc_utf8_printable(s, printed);
+		fputs(is_end ? ":" : printed, file);
 	}
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "common/json-write.h"
+#include "common/printable.h"
 #include "common/table.h"
 #include "stat/group-values.h"
 
@@ -52,8 +53,10 @@ static void print_group(FILE *file, struct metrics *metrics, bool colour)
 	struct libscols_table *table = table_new(false, colour);
 
 	fprintf(file, "\nMetrics of %s", metrics->group->name);
-	if (metrics->source.region)
-		fprintf(file, " in region %s", metrics->source.region->name);
+	if (metrics->source.region) {
+		fprintf(file, " in region ");
+		print_name(file, metrics->source.region->name);
+	}
 	fprintf(file, ":\n\n");
 	table_column(table, "", true);
 	table_column(table, "", false);

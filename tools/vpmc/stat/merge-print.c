@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/json-write.h"
+#include "common/printable.h"
 #include "common/table.h"
 #include "stat/merge.h"
 
@@ -192,7 +193,9 @@ void merge_print_text(FILE *file, const struct merge *merge)
 	unsigned int i;
 	int column;
 
-	fprintf(file, "%u ranks of %s:\n", merge->nr_ranks, merge->command);
+	fprintf(file, "%u ranks of ", merge->nr_ranks);
+	print_name(file, merge->command);
+	fprintf(file, ":\n");
 	for (i = 0; i < merge->nr; i++) {
 		const struct spread *spread = &merge->spread[i];
 
@@ -202,8 +205,11 @@ void merge_print_text(FILE *file, const struct merge *merge)
 			if (table)
 				table_print(table, file);
 			putc('\n', file);
-			if (spread->region)
-				fprintf(file, "Region %s:\n", spread->region);
+			if (spread->region) {
+				fprintf(file, "Region ");
+				print_name(file, spread->region);
+				fprintf(file, ":\n");
+			}
 			table = table_new(true, false);
 			for (column = 0; column < NR_COLUMNS; column++)
 				table_column(table, head[column], column);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/json-write.h"
+#include "common/printable.h"
 #include "common/table.h"
 #include "stat/group-values.h"
 #include "stat/regions.h"
@@ -85,8 +86,9 @@ static void print_region(FILE *file, const struct result *result, const struct s
 	table_column(table, "EXCLUSIVE", true);
 	table_column(table, "OF THE WHOLE", true);
 	table_column(table, "", false);
-	fprintf(file, "\nRegion %s: %" PRIu64 " calls, %" PRIu64 " threads", region->name,
-		region->calls, region->threads);
+	fprintf(file, "\nRegion ");
+	print_name(file, region->name);
+	fprintf(file, ": %" PRIu64 " calls, %" PRIu64 " threads", region->calls, region->threads);
 	say(file, region->unfinished, "unfinished");
 	say(file, region->replaced, "in none of the sums, because another set was programmed");
 	say(file, region->refused, "refused in signal handlers");

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Prints comma separated values: a header, and a line for each number. Fields
- * are quoted as RFC 4180 says.
+ * are quoted as RFC 4180 says, and control characters in names are escaped.
  *
  * Copyright (C) 2026 vpmc developers
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "common/printable.h"
 #include "stat/group-values.h"
 #include "stat/result.h"
 
@@ -23,22 +25,22 @@ struct line {
 
 static void field(FILE *file, const char *text, char separator, char end)
 {
-	char special[] = { separator, '"', '\n', '\r', 0 };
+	char special[] = { separator, '"', 0 };
+	char *name = printable(text ?: ""), *at = name;
 
-	if (!text)
-		text = "";
-	if (!text[strcspn(text, special)]) {
-		fputs(text, file);
+	if (!name[strcspn(name, special)]) {
+		fputs(name, file);
 	} else {
 		putc('"', file);
-		for (; *text; text++) {
-			if (*text == '"')
+		for (; *at; at++) {
+			if (*at == '"')
 				putc('"', file);
-			putc(*text, file);
+			putc(*at, file);
 		}
 		putc('"', file);
 	}
 	putc(end, file);
+	free(name);
 }
 
 void csv_line(FILE *file, const char *const *fields, size_t nr, char separator)

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "common/fail.h"
+#include "common/printable.h"
 #include "common/signals.h"
 #include "common/table.h"
 #include "stat/group-values.h"
@@ -53,8 +54,10 @@ static void print_head(FILE *file, const struct result *result)
 		fprintf(file, "%s%d", i ? ", " : " ", options->target[i]);
 	if (options->command && options->nr_targets)
 		fprintf(file, " during");
-	for (word = options->command; word && *word; word++)
-		fprintf(file, " %s", *word);
+	for (word = options->command; word && *word; word++) {
+		putc(' ', file);
+		print_name(file, *word);
+	}
 	if (options->delay_ms)
 		fprintf(file, ", without the first %u ms", options->delay_ms);
 	if (options->repeat > 1)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: formats text|json|csv|openmetrics CASE
+ * usage: formats text|json|csv[SEPARATOR]|openmetrics CASE
  *
  * Prints a result that is made up. It has values that need 64 bits, events that were
  * left out or never counted, threads, ratios and remarks. "groups-" before a case adds the
@@ -97,6 +97,11 @@ static struct stat_region regions[] = {
 	{ .name = "empty", .threads = 1, .calls = 9 },
 };
 
+/* Names that would command a terminal, or begin another line */
+#define ODD	"a\nb\r\033[31m\tc\177\302\233\377\\x1b \303\244"
+#define ODD_THREAD	"a\nb\033[31m\tc\177\377"
+static char *odd_command[] = { "./" ODD, "-c", ODD, NULL };
+
 static struct vpmc_global_cpu cpus[] = {
 	{ .cpu = 0, .state = VPMC_CPU_STOPPED, .nr_counters = 3,
 	  .sum = { 9007199254740993, 5, 0 } },
@@ -168,6 +173,12 @@ static void choose(const char *name)
 		runs[0].unlisted = 5;
 	} else if (!strcmp(name, "regions")) {
 		options.marked = true;
+		result.regions = (struct stat_regions){ regions, 2, 4, 3, NULL };
+	} else if (!strcmp(name, "control-characters")) {
+		options.marked = options.per_thread = true;
+		options.command = odd_command;
+		regions[0].name = ODD;
+		strcpy(threads[0].name, ODD_THREAD);
 		result.regions = (struct stat_regions){ regions, 2, 4, 3, NULL };
 	} else if (!strcmp(name, "no-regions")) {
 		options.marked = true;
@@ -274,7 +285,7 @@ static void print_series(const char *format, bool of_cpus)
 int main(int argc, char **argv)
 {
 	if (argc != 3)
-		errx(2, "usage: formats text|json|csv|openmetrics CASE");
+		errx(2, "usage: formats text|json|csv[SEPARATOR]|openmetrics CASE");
 	select_as_here(&first[0], "instructions");
 	select_as_here(&first[1], "cycles");
 	select_as_here(&second[0], "branches");
@@ -288,9 +299,11 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	choose(argv[2]);
+	if (!strncmp(argv[1], "csv", 3) && argv[1][3])
+		options.separator = argv[1][3];
 	if (!strcmp(argv[1], "json"))
 		print_json(stdout, &result);
-	else if (!strcmp(argv[1], "csv"))
+	else if (!strncmp(argv[1], "csv", 3))
 		print_csv(stdout, &result);
 	else if (!strcmp(argv[1], "openmetrics"))
 		print_openmetrics(stdout, &result);

@@ -23,6 +23,10 @@ begins "more events than any processor counts" 125 "${V}40 events: the first 4 f
 
 # COMMAND
 bad "a COMMAND that is not there" 127 "${V}nonesuch: no such command; name one that is in PATH, or give its path" vpmc stat -e none nonesuch
+bad "a COMMAND with control characters" 127 "${V}none\\x0asuch\\x1b[31m: no such command; name one that is in PATH, or give its path" \
+	vpmc stat -e none "$(printf 'none\nsuch\033[31m')"
+begins "an event with control characters" 125 "${V}cyc les [31m: there is a blank or a control character in it; " \
+	vpmc stat -e "$(printf 'cyc\nles\033[31m')" true
 bad "a path that is not there" 127 "${V}/none/such: no such command; name one that is in PATH, or give its path" vpmc stat /none/such
 bad "a directory" 126 "${V}/tmp: is a directory; name a program in it" vpmc stat /tmp
 : >plain

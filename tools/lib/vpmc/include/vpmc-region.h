@@ -291,8 +291,8 @@ static inline void vpmc_region_count(struct vpmc_region *region,
 /**
  * vpmc_report() - Write all threads' regions
  * @fd:		Descriptor to write to.
- * @format:	VPMC_REPORT_TEXT or VPMC_REPORT_JSON. vpmc-region.schema.json
- *		describes the latter.
+ * @format:	VPMC_REPORT_TEXT, where control characters in names are escaped, or
+ *		VPMC_REPORT_JSON. vpmc-region.schema.json describes the latter.
  *
  * Threads and regions are in the order in which they were opened. At exit() the
  * library writes the same if VPMC_REPORT=FILE is in the environment, see vpmc(7).

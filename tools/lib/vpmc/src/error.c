@@ -25,8 +25,8 @@ static bool is_within(char byte)
 }
 
 /*
- * Copies what fits, in whole characters. Newlines become blanks, because the text must be
- * one line.
+ * Copies what fits, in whole characters. Control characters become blanks, because the text
+ * must be one line that commands no terminal.
  */
 static void take(char *to, size_t size, const char *from)
 {
@@ -34,7 +34,7 @@ static void take(char *to, size_t size, const char *from)
 	size_t i;
 
 	for (i = 0; from[i] && i + 1 < size; i++)
-		to[i] = from[i] == '\n' || from[i] == '\r' ? ' ' : from[i];
+		to[i] = (unsigned char)from[i] < ' ' || from[i] == 0x7f ? ' ' : from[i];
 	while (i && back-- && is_within(from[i]))
 		i--;
 	to[i] = '\0';

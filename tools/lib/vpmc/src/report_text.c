@@ -70,8 +70,8 @@ static void write_region(struct writer *w, const struct region *region, int widt
 	char buffer[VPMC_NAME_SIZE];
 	int event;
 
-	vpmc_put(w, "%s: %llu calls", region->name,
-		 (unsigned long long)vpmc_region_ended(region));
+	vpmc_put_name(w, region->name);
+	vpmc_put(w, ": %llu calls", (unsigned long long)vpmc_region_ended(region));
 	write_number(w, ", %llu of them dirty", region->dirty);
 	write_number(w, ", %llu in none of the sums, because another set was programmed",
 		     region->replaced);
@@ -106,7 +106,9 @@ static void write_thread(struct writer *w, const struct vpmc_regions *regions)
 	char buffer[VPMC_NAME_SIZE];
 	int event;
 
-	vpmc_put(w, "thread %u (%s)", regions->tid, regions->comm);
+	vpmc_put(w, "thread %u (", regions->tid);
+	vpmc_put_name(w, regions->comm);
+	vpmc_put(w, ")");
 	write_number(w, " and %llu more that have ended", regions->merged);
 	vpmc_put(w, ": begin and end count");
 	for_each_event(event, regions) {

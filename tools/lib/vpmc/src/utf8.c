@@ -4,6 +4,8 @@
  *
  * Copyright (C) 2026 vpmc developers
  */
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +25,27 @@ unsigned int vpmc_utf8_length(const unsigned char *s)
 	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
 		return 0;
 	return length;
+}
+
+/* Characters of C1 have two bytes. */
+static bool is_escaped(const unsigned char *s, unsigned int length)
+{
+	return !length || *s < ' ' || *s == 0x7f || (*s == 0xc2 && s[1] < 0xa0) ||
+	       (*s == '\\' && s[1] == 'x');
+}
+
+unsigned int vpmc_utf8_printable(const unsigned char *s, char to[VPMC_PRINTABLE])
+{
+	unsigned int length = vpmc_utf8_length(s), taken = length ? length : 1, i;
+
+	if (is_escaped(s, length)) {
+		for (i = 0; i < taken; i++)
+			snprintf(to + 4 * i, VPMC_PRINTABLE - 4 * i, "\\x%02x", s[i]);
+	} else {
+		memcpy(to, s, taken);
+		to[taken] = '\0';
+	}
+	return taken;
 }
 
 char *vpmc_utf8(const char *text)

@@ -72,6 +72,17 @@ void vpmc_put(struct writer *w, const char *format, ...)
 	va_end(args);
 }
 
+void vpmc_put_name(struct writer *w, const char *name)
+{
+	const unsigned char *s = (const unsigned char *)name;
+	char text[VPMC_PRINTABLE];
+
+	while (*s) {
+		s += vpmc_utf8_printable(s, text);
+		vpmc_put(w, "%s", text);
+	}
+}
+
 /*
  * Writes a string. A byte that is not UTF-8 becomes the character of the same
  * number.

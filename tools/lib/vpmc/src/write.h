@@ -35,6 +35,9 @@ int vpmc_writer_close(struct writer *w, struct outfile *to);
 __attribute__((__format__(__printf__, 2, 3)))
 void vpmc_put(struct writer *w, const char *format, ...);
 
+/* Writes a name from outside: control characters become escapes such as \x1b. */
+void vpmc_put_name(struct writer *w, const char *name);
+
 /* Begin and end an object or an array. @key is NULL within an array. */
 void vpmc_json_open(struct writer *w, const char *key, char bracket);
 void vpmc_json_close(struct writer *w, char bracket);

@@ -226,6 +226,7 @@ static const struct bad bad[] = {
 	{ "skl", "@1", EINVAL, 0, 0, VPMC_WHY_EMPTY, "name is missing" },
 	{ "skl", ":u", EINVAL, 0, 0, VPMC_WHY_EMPTY, "name is missing" },
 	{ "skl", "a b", EINVAL, 0, 0, VPMC_WHY_SYNTAX, "blank" },
+	{ "skl", "cyc\033\tles\177", EINVAL, 0, 0, VPMC_WHY_SYNTAX, "cyc  les : there is a blank or a control character in it" },
 	{ "skl", "cycles@", EINVAL, 0, 6, VPMC_WHY_SYNTAX, "after '@'" },
 	{ "skl", "cycles@a", EINVAL, 0, 6, VPMC_WHY_SYNTAX, "after '@'" },
 	{ "skl", "cycles@fixed", EINVAL, 0, 6, VPMC_WHY_SYNTAX, "after '@'" },
