@@ -43,7 +43,7 @@ struct options {
 	int base;
 	bool is_p4;		/* evntsel is the CCCR, and evntsel2 the ESCR */
 	bool quiet;		/* do not warn of numbers that may be decimal */
-	FILE *output;
+	const char *output;	/* argument of -o, or NULL */
 };
 
 /*
@@ -254,10 +254,7 @@ static int parse(struct options *o, int argc, char **argv)
 			add_event(o, optarg);
 			break;
 		case 'o':
-			o->output = fopen(optarg, "we");
-			if (!o->output)
-				fail(STATUS_OURS, "%s: %s; name a file that can be written",
-				     optarg, strerror(errno));
+			o->output = optarg;
 			break;
 		case 'h':
 		case 'i':
@@ -304,9 +301,8 @@ static int wait_for(pid_t pid)
 	}
 }
 
-static void print_counts(const struct options *o, const struct vpmc_read *sums)
+static void print_counts(FILE *f, const struct options *o, const struct vpmc_read *sums)
 {
-	FILE *f = o->output;
 	unsigned int i, counter;
 
 	fprintf(f, "tsc\t\t\t\t%19llu\n", (unsigned long long)sums->ticks);
@@ -319,9 +315,15 @@ static void print_counts(const struct options *o, const struct vpmc_read *sums)
 		fprintf(f, counter < MAX_EVENTS ? "@%u\t\t" : "@0x%08x\t", counter);
 		fprintf(f, "%19llu\n", (unsigned long long)sums->sum[i]);
 	}
-	if (fflush(f) || ferror(f))
-		fail(STATUS_OURS, "the output cannot be written: %s; name another file by -o",
-		     strerror(errno));
+}
+
+/*
+ * Opens the output. It keeps its content until there are counts. "-" is a file of that name,
+ * as it is for perfctr.
+ */
+static FILE *open_output(const struct options *o)
+{
+	return output_open(o->output && !strcmp(o->output, "-") ? "./-" : o->output, 0);
 }
 
 static int count(const struct options *o, char **command)
@@ -334,7 +336,9 @@ static int count(const struct options *o, char **command)
 	struct vpmc_read sums;
 	struct child child;
 	int status, err;
+	FILE *output;
 
+	output = open_output(o);
 	signals_begin();
 	/*
 	 * Count only the command, from its first instruction on, and not its
@@ -355,7 +359,8 @@ static int count(const struct options *o, char **command)
 	/* It would be EXITED if the thread had kept its set to its end. */
 	if (sums.state == VPMC_STATE_UNLINKED)
 		fail(STATUS_OURS, "the command has removed its counters, or executed a program with other privileges: what it did then is not known; vpmc stat tells what was counted before that");
-	print_counts(o, &sums);
+	print_counts(output, o, &sums);
+	output_close(output);
 	vpmc_close(child.v);
 	if (WIFSIGNALED(status)) {
 		note("child did not exit normally");
@@ -370,7 +375,6 @@ int perfex_main(int argc, char **argv)
 
 	fail_as("perfex");
 	o.is_p4 = events_kind() == VPMC_KIND_P4;
-	o.output = stderr;
 	switch (parse(&o, argc, argv)) {
 	case 'h':
 		usage();

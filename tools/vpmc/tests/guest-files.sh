@@ -56,6 +56,47 @@ equal "-o of a file in a directory that may not be written to" 1 "$(results clos
 bad "a command that is not there: no file is made" 127 "${V}nonesuch: no such command; name one that is in PATH, or give its path" \
 	$STAT -o unmade nonesuch
 equal "none is there" "" "$(ls unmade 2>/dev/null)"
+# What is wrong behind -o, or before it, leaves the file as it was, whichever command it is.
+vpmc stat -j -o good.json true
+while read -r status words; do
+	rm -rf of-names
+	mkdir of-names
+	for name in kept unmade; do
+		echo before >of-names/kept
+		# shellcheck disable=SC2046 # words
+		timeout 20 $(echo "$words" | sed "s,FILE,of-names/$name,") >/tmp/said 2>&1 </dev/null
+		equal "$words: status, one message, and $name" "$status 1 before kept" \
+			"$? $(grep -cE '^(perfex|vpmc): ' /tmp/said) $(cat of-names/kept) $(ls of-names)"
+	done
+done <<'END'
+125 perfex -o FILE -e xyz true
+125 perfex -e 0x4100c0 -o FILE --nonsense true
+125 perfex -o FILE
+125 perfex -o FILE -e 0x4100c0@0 -e 0x4100c4@0 true
+125 perfex -o FILE -e 0x4100c0@0x11 true
+125 perfex -o FILE -o /nonsense/file true
+127 perfex -o FILE -e 0x4100c0 /nonsense
+125 perfex -o FILE -e 0x4100c0 selfish unlink
+125 vpmc stat -o FILE -e nonsense true
+125 vpmc stat -o FILE --none true
+125 vpmc stat -o FILE -r 0 true
+125 vpmc stat -o FILE -a -e nonsense true
+125 vpmc stat -o FILE -e instructions --compare nonsense.json -- true
+127 vpmc stat -o FILE nonesuch
+125 vpmc record -o FILE -e nonsense true
+125 vpmc record -o FILE -c 0 true
+127 vpmc record -o FILE nonesuch
+125 vpmc graph -o FILE -e nonsense -- plain 1
+127 vpmc graph -o FILE nonesuch
+125 vpmc compare -o FILE good.json nonsense.json
+125 vpmc compare -o FILE --limit x good.json good.json
+125 vpmc report -o FILE nonsense
+END
+echo before >kept
+perfex -o kept -e 0x4100c0 -i >/tmp/said
+equal "perfex -i has no use for -o" "0 before" "$? $(cat kept)"
+perfex -o first -o kept -e 0x4100c0 true
+equal "perfex -o twice: the last one" "0 2 no" "$? $(wc -l <kept) $([ -e first ] && echo yes || echo no)"
 echo before >kept
 vpmc stat -e instructions -o kept nonesuch 2>/dev/null
 equal "and one that is there keeps its content" before "$(cat kept)"

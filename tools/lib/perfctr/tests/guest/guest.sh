@@ -127,7 +127,7 @@ our_perfex() {
 	perfex_bad "Nehalem's register" 125 '--nhlm_offcore_rsp_0=1: vpmc does not program' --nhlm_offcore_rsp_0=1 true
 	perfex_bad "the Pentium 4's register" 125 '--p4pe=1: this processor is no Pentium 4' --p4pe=1 true
 	perfex_bad "the Pentium 4's other register" 125 '--p4_pebs_matrix_vert=1: this' --p4_pebs_matrix_vert=1 true
-	perfex_bad "a file that cannot be written" 125 '/nonsense/file: No such file' -o /nonsense/file true
+	perfex_bad "a file that cannot be written" 125 '/nonsense/file: cannot create it: No such file' -o /nonsense/file true
 	perfex_bad "no such command" 127 '/nonsense: no such command' /nonsense
 	set --
 	for n in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18; do
