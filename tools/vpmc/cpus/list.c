@@ -15,26 +15,35 @@
 #define FOLDER	"/sys/devices/system/cpu/"
 
 __attribute__((__noreturn__))
-static void does_not_exist(unsigned long cpu)
+static void does_not_exist(const char *cpu)
 {
-	fail(STATUS_OURS, "-C %lu: there is no such processor; lscpu -e lists those that there are",
+	fail(STATUS_OURS, "-C %s: there is no such processor; lscpu -e lists those that there are",
 	     cpu);
 }
 
+/* A number of the list. One that is too large for a number of C is the largest of these. */
+struct number {
+	unsigned long value;
+	const char *text;	/* as it was written, of this length */
+	int length;
+};
+
 /* Reads a number at *@at, and moves *@at behind it. */
-static bool take_number(const char **at, unsigned long *number)
+static bool take_number(const char **at, struct number *number)
 {
 	char *end;
 
 	if (!isdigit((unsigned char)**at))
 		return false;
-	*number = strtoul(*at, &end, 10);
+	number->text = *at;
+	number->value = strtoul(*at, &end, 10);
+	number->length = end - *at;
 	*at = end;
 	return true;
 }
 
 /* Reads a number or a range at *@at, and moves *@at behind it. */
-static bool take_range(const char **at, unsigned long *first, unsigned long *last)
+static bool take_range(const char **at, struct number *first, struct number *last)
 {
 	if (!take_number(at, first))
 		return false;
@@ -47,7 +56,7 @@ static bool take_range(const char **at, unsigned long *first, unsigned long *las
 
 void cpus_list_parse(struct cpus_list *list, const char *text)
 {
-	unsigned long first, last;
+	struct number first, last;
 	const char *at = text;
 
 	*list = (struct cpus_list){};
@@ -55,12 +64,13 @@ void cpus_list_parse(struct cpus_list *list, const char *text)
 		if (!take_range(&at, &first, &last) || (*at && *at != ','))
 			fail(STATUS_OURS, "-C %s: not a list of processors; write numbers and ranges, such as 0-3,6",
 			     text);
-		if (first > last)
-			fail(STATUS_OURS, "-C %lu-%lu: goes backwards; write %lu-%lu",
-			     first, last, last, first);
-		if (last >= LIST_ROOM)
-			does_not_exist(last);
-		memset(&list->has[first], true, last - first + 1);
+		if (first.value > last.value)
+			fail(STATUS_OURS, "-C %.*s-%.*s: goes backwards; write %.*s-%.*s",
+			     first.length, first.text, last.length, last.text,
+			     last.length, last.text, first.length, first.text);
+		if (last.value >= LIST_ROOM)
+			does_not_exist(get_text("%.*s", last.length, last.text));
+		memset(&list->has[first.value], true, last.value - first.value + 1);
 		if (!*at)
 			return;
 	}
@@ -94,7 +104,7 @@ void cpus_list_check(const struct cpus_list *list)
 		return;
 	for (i = 0; i < LIST_ROOM; i++)
 		if (list->has[i] && !present.has[i])
-			does_not_exist(i);
+			does_not_exist(get_text("%u", i));
 	for (i = 0; i < LIST_ROOM; i++)
 		if (list->has[i] && !online.has[i])
 			fail(STATUS_OURS, "-C %u: this processor is offline, so nothing is counted; leave it out, or echo 1 >" FOLDER "cpu%u/online",

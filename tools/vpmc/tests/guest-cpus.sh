@@ -131,6 +131,14 @@ done
 bad "-C backwards" 125 "vpmc: -C 3-1: goes backwards; write 1-3" vpmc stat -C 0,3-1 true
 bad "-C of no processor" 125 "vpmc: -C 2: there is no such processor; lscpu -e lists those that there are" vpmc stat -C 0-9 true
 bad "-C of a number beyond all" 125 "vpmc: -C 8192: there is no such processor; lscpu -e lists those that there are" vpmc stat -C 8192 true
+for number in 99999999999 18446744073709551615 18446744073709551616 99999999999999999999999999 000000000000000000000000008192; do
+	for list in $number 0,$number 0-$number $number-$number 1,0-$number,0; do
+		bad "-C $list: the number is as it was written" 125 "vpmc: -C $number: there is no such processor; lscpu -e lists those that there are" \
+			vpmc stat -C "$list" true
+	done
+done
+bad "-C of numbers that are too large, backwards" 125 "vpmc: -C 99999999999999999999-5: goes backwards; write 5-99999999999999999999" \
+	vpmc stat -C 99999999999999999999-5 true
 bad "cpus -C of no processor" 125 "vpmc: -C 2: there is no such processor; lscpu -e lists those that there are" vpmc cpus -C 2 -n 1
 bad "-C of no processor, as nobody" 125 "vpmc: -C 2: there is no such processor; lscpu -e lists those that there are" \
 	confined -u vpmc stat -C 2 true
