@@ -22,31 +22,44 @@
 #include "stat/run.h"
 #include "stat/series.h"
 
-/*
- * Programs all processors, or with -C those of @list. Returns what the last
- * vpmc_cpus_program() returns.
- */
-static int program_cpus(struct vpmc_cpus *cpus, struct group *group,
-			const struct stat_options *options,
-			const struct cpus_list *list, struct vpmc_error *error)
-{
-	unsigned int flags = options->revoke ? VPMC_GLOBAL_REVOKE : 0, i;
-	int result = 0;
+/* The processors that are counted, and how */
+struct wanted {
+	struct vpmc_cpus *cpus;
+	const struct cpus_list *list;	/* of -C, or NULL: all */
+	unsigned int flags;		/* VPMC_GLOBAL_* */
+};
 
-	if (!options->cpus)
-		return vpmc_cpus_program(cpus, VPMC_ALL_CPUS, group->events, group->nr,
-					 flags, 0, error);
+/* Programs the processors. Returns what the last vpmc_cpus_program() returns. */
+static int program_cpus(const struct wanted *wanted, struct vpmc_event *events,
+			unsigned int nr, struct vpmc_error *error)
+{
+	int result = 0;
+	unsigned int i;
+
+	if (!wanted->list)
+		return vpmc_cpus_program(wanted->cpus, VPMC_ALL_CPUS, events, nr,
+					 wanted->flags, 0, error);
 	for (i = 0; i < LIST_ROOM && result >= 0; i++)
-		if (list->has[i])
-			result = vpmc_cpus_program(cpus, i, group->events, group->nr,
-						   flags, 0, error);
+		if (wanted->list->has[i])
+			result = vpmc_cpus_program(wanted->cpus, i, events, nr,
+						   wanted->flags, 0, error);
 	return result;
 }
 
+/* Takes nothing from threads, because the command fails anyway. */
+static int try_cpus(const void *arg, struct vpmc_event *events, unsigned int nr)
+{
+	struct wanted wanted = *(const struct wanted *)arg;
+	int result;
+
+	wanted.flags &= ~VPMC_GLOBAL_REVOKE;
+	result = program_cpus(&wanted, events, nr, NULL);
+	return result < 0 ? result : 0;
+}
+
 /* Returns 0, or the reason of the kernel's refusal. */
-static int program(struct vpmc_cpus *cpus, struct plan *plan,
-		   const struct stat_options *options,
-		   const struct cpus_list *list, struct vpmc_error *error)
+static int program(const struct wanted *wanted, struct plan *plan,
+		   const struct stat_options *options, struct vpmc_error *error)
 {
 	struct group *group;
 
@@ -54,15 +67,15 @@ static int program(struct vpmc_cpus *cpus, struct plan *plan,
 	group = &plan->groups[0];
 	if (plan->note || !group->nr)
 		fail(STATUS_OURS, "processors: there is nothing to count; name events by -e, where there is a PMU (vpmc info tells)");
-	if (program_cpus(cpus, group, options, list, error) >= 0)
+	if (program_cpus(wanted, group->events, group->nr, error) >= 0)
 		return 0;
 	return error->reason ? (int)error->reason : -1;
 }
 
 struct vpmc_cpus *cpus_open(struct plan *plan, struct stat_options *options)
 {
+	struct wanted wanted = { .flags = options->revoke ? VPMC_GLOBAL_REVOKE : 0 };
 	struct vpmc_error error;
-	struct vpmc_cpus *cpus;
 	struct cpus_list list;
 	int reason;
 
@@ -70,21 +83,25 @@ struct vpmc_cpus *cpus_open(struct plan *plan, struct stat_options *options)
 	if (options->cpus) {
 		cpus_list_parse(&list, options->cpus);
 		cpus_list_check(&list);
+		wanted.list = &list;
 	}
-	if (vpmc_cpus_open(&cpus, &error)) {
+	if (vpmc_cpus_open(&wanted.cpus, &error)) {
 		/* Wrong options are reported first. */
 		plan_make(plan, options);
 		fail_error(&error);
 	}
 	options->both_modes = true;
-	reason = program(cpus, plan, options, &list, &error);
+	reason = program(&wanted, plan, options, &error);
 	if (reason == VPMC_REASON_KERNEL_MODE) {
 		options->both_modes = false;
-		reason = program(cpus, plan, options, &list, &error);
+		reason = program(&wanted, plan, options, &error);
 	}
-	if (reason)
+	if (reason) {
+		plan_too_many(&plan->groups[0], &error, try_cpus, &wanted,
+			      "count them in several runs");
 		fail_error(&error);
-	return cpus;
+	}
+	return wanted.cpus;
 }
 
 void cpus_start(struct vpmc_cpus *cpus)

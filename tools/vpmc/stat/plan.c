@@ -385,19 +385,33 @@ void plan_ask(struct group *group)
 		try_set(group->events, group->nr, &error);
 }
 
-void plan_refused(const struct group *group, const struct vpmc_error *error)
+void plan_too_many(const struct group *group, const struct vpmc_error *error,
+		   plan_try_fn *try, const void *arg, const char *helps)
 {
-	struct vpmc_error other;
 	unsigned int nr;
 
 	if (error->reason != VPMC_REASON_NO_COUNTER &&
 	    error->reason != VPMC_REASON_TOO_MANY &&
 	    (error->reason != VPMC_REASON_LEFT_TO_PERF || error->event >= 0))
-		fail_error(error);
+		return;
 	for (nr = group->nr - 1; nr; nr--)
-		if (!try_set(group->events, nr, &other))
-			fail(STATUS_OURS, "%s%s%s%u events: the first %u fit into the counters at once, no more; leave some out, or let vpmc stat --split run the command once for each group",
+		if (!try(arg, group->events, nr))
+			fail(STATUS_OURS, "%s%s%s%u events: the first %u fit into the counters at once, no more; leave some out, or %s",
 			     group->metric_groups ? "-M " : "", group->metric_groups ?: "",
-			     group->metric_groups ? ": " : "", group->nr, nr);
+			     group->metric_groups ? ": " : "", group->nr, nr, helps);
+}
+
+static int try_here(const void *arg, struct vpmc_event *events, unsigned int nr)
+{
+	struct vpmc_error error;
+
+	(void)arg;
+	return try_set(events, nr, &error);
+}
+
+void plan_refused(const struct group *group, const struct vpmc_error *error)
+{
+	plan_too_many(group, error, try_here, NULL,
+		      "let vpmc stat --split run the command once for each group");
 	fail_error(error);
 }

@@ -64,6 +64,16 @@ void plan_make(struct plan *plan, const struct stat_options *options);
  */
 void plan_ask(struct group *group);
 
+/* Programs the first @nr events. Returns 0, or an error. */
+typedef int plan_try_fn(const void *arg, struct vpmc_event *events, unsigned int nr);
+
+/*
+ * If there are too many events, says how many of them fit, and what @helps, and ends the
+ * process. Otherwise returns, also if @try takes none of them, as for another reason.
+ */
+void plan_too_many(const struct group *group, const struct vpmc_error *error,
+		   plan_try_fn *try, const void *arg, const char *helps);
+
 /*
  * Explains why a set was refused, and ends the process. If there are too many
  * events, says how many of them fit.

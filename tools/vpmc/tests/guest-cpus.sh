@@ -142,6 +142,37 @@ bad "-C of numbers that are too large, backwards" 125 "vpmc: -C 9999999999999999
 bad "cpus -C of no processor" 125 "vpmc: -C 2: there is no such processor; lscpu -e lists those that there are" vpmc cpus -C 2 -n 1
 bad "-C of no processor, as nobody" 125 "vpmc: -C 2: there is no such processor; lscpu -e lists those that there are" \
 	confined -u vpmc stat -C 2 true
+
+# more events than counters: it says how many fit, as it does for a COMMAND
+many=rd0,rd1,rd2,rd3,rd4,rd5
+# the watchdog keeps a counter, and with "all" the whole PMU
+watchdog=$(cat /proc/sys/kernel/nmi_watchdog)
+for counters in shared all; do
+	[ $counters = shared ] || sysctl -qw kernel.nmi_watchdog=0
+	sysctl -qw kernel.vpmc_counters=$counters
+	vpmc stat -e $many true 2>said
+	first=$(sed -n 's/^vpmc: 6 events: the first \([34]\) fit into the counters at once, no more; .*/\1/p' said)
+	for words in "stat -a" "stat -C 1" "stat --revoke -a" "cpus -n 1" "cpus -C 0-1 -n 1" "cpus --revoke -n 1"; do
+		# shellcheck disable=SC2086 # words
+		bad "$words: how many events fit, vpmc_counters=$counters" 125 \
+			"vpmc: 6 events: the first $first fit into the counters at once, no more; leave some out, or count them in several runs" \
+			vpmc $words -e $many
+	done
+	bad "-a: more events than any processor counts, vpmc_counters=$counters" 125 \
+		"vpmc: 40 events: the first $first fit into the counters at once, no more; leave some out, or count them in several runs" \
+		vpmc stat -a -e "$(seq -s , 10 49 | sed 's/[0-9]*/rd&/g')" true
+	equal "-a: as many as fit are counted, vpmc_counters=$counters" "0 $first" \
+		"$(vpmc stat -a -x , -o csv -e "$(echo $many | cut -d, -f"1-$first")" -- true; echo $?) $(grep -c '^,,rd' csv)"
+done
+sysctl -qw kernel.vpmc_counters=shared
+sysctl -qw kernel.nmi_watchdog="$watchdog"
+begins "-a: an event that another counter must count" 125 "vpmc: branches:uk@0: wants the same counter as 'cycles:uk@0', " \
+	vpmc stat -a -e cycles@0,branches@0 true
+# Threads count on, whatever was asked for.
+vpmc stat -x , -o counted -e instructions -- sh -c 'known; vpmc stat --revoke -a -e '$many' true 2>said; known'
+equal "--revoke -a: too many events take nothing away" "0 yes" \
+	"$(awk -F , '$3 == "instructions:u" { print ($13 == "" ? 0 : $13), ($4 > 4000000 ? "yes" : "no") }' counted)"
+equal "--revoke -a: it is said" 1 "$(grep -c '^vpmc: ' said)"
 vpmc stat -e instructions -o /dev/null -- sleep 100 &
 stat=$!
 await sh -c 'vpmc info | grep -q "^held by: .*vpmc has the PMU"'
