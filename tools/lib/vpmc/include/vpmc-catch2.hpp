@@ -75,23 +75,25 @@ public:
 	/* Is each iteration counted so far? */
 	bool is_counted() const { return why.empty() && iterations; }
 
-	/* Returns what one iteration counts; 0 if it is not counted. @event is as report() shows it. */
+	/*
+	 * Returns what one iteration counts; 0 if it is not counted. @event is as report()
+	 * shows it, or as the list has it. The test fails if the list has no such event, because
+	 * a limit would pass.
+	 */
 	double each(const std::string &event) const
 	{
-		for (std::size_t i = 0; is_counted() && i < counters.size(); i++)
-			if (counters.name(i) == event)
-				return static_cast<double>(counters.sum(i)) /
-				       static_cast<double>(iterations);
-		return 0;
+		return iterations ? static_cast<double>(total(event)) /
+				    static_cast<double>(iterations) : 0;
 	}
 
 	/* The sum of all iterations; 0 if they are not counted. */
 	std::uint64_t total(const std::string &event) const
 	{
-		for (std::size_t i = 0; is_counted() && i < counters.size(); i++)
-			if (counters.name(i) == event)
-				return counters.sum(i);
-		return 0;
+		if (!is_counted())
+			return 0;
+		if (!counters.has(event))
+			FAIL_CHECK(unknown(event));
+		return counters.sum(counters.find(event));
 	}
 
 	/* Shows the counts of an iteration, or why there are none, whether the test passes or not. */
@@ -109,6 +111,15 @@ public:
 	}
 
 private:
+	std::string unknown(const std::string &event) const
+	{
+		std::string text = name + ": " + event + ": is no event of the list; name one of";
+
+		for (std::size_t i = 0; i < counters.size(); i++)
+			text += std::string(i ? ", " : " ") + counters.name(i);
+		return text;
+	}
+
 	/* An iteration's part of @sum, with all digits before the point, in any locale. */
 	std::string quotient(std::uint64_t sum) const
 	{

@@ -21,8 +21,9 @@ namespace vpmcpp {
 /**
  * class Counters - What the calling thread counts between start() and stop()
  *
- * It throws nothing. open() says what is wrong, and lost() whether the sums are right. The
- * thread that calls open() must make all other calls. If the thread has a set already, for
+ * It throws nothing. open() says what is wrong, and lost() whether the sums are right. All
+ * calls may be made of an object that is closed, which has no events. The thread that calls
+ * open() must make all other calls. If the thread has a set already, for
  * instance from vpmc stat, that set is used, and gets what it lacks. Otherwise the object has
  * a set of its own. Both end with the object.
  */
@@ -59,17 +60,45 @@ public:
 		vpmc_close(v);
 		vpmc_free_events(events);
 		v = nullptr;
+		page = nullptr;
 		events = nullptr;
+		nr_events = nr = 0;
 		counted.clear();
+		zero_sums();
 	}
 
-	/* A closed object counts nothing. start() and stop() may be called all the same. */
+	/* A closed object counts nothing. */
 	bool is_open() const { return v; }
 
 	/* The events that are counted, without those that were left out ('?'). */
 	std::size_t size() const { return counted.size(); }
-	const char *name(std::size_t i) const { return counted[i]->name; }
-	std::uint64_t sum(std::size_t i) const { return sums[counted[i]->element]; }
+	/* There is no event from size() on: no name, and 0. */
+	const char *name(std::size_t i) const { return i < size() ? counted[i]->name : ""; }
+	std::uint64_t sum(std::size_t i) const { return i < size() ? sums[counted[i]->element] : 0; }
+
+	/*
+	 * Finds an event by its name, by what the list has, or by what the list has without
+	 * counter, '?' and ":u". Returns size() if it is not counted.
+	 */
+	std::size_t find(const std::string &event) const
+	{
+		for (std::size_t i = 0; i < size(); i++)
+			if (event == counted[i]->name)
+				return i;
+		for (std::size_t i = 0; i < size(); i++)
+			if (is_written(*counted[i], event))
+				return i;
+		return size();
+	}
+
+	/* Has the list this event, even if it was left out ('?')? */
+	bool has(const std::string &event) const
+	{
+		for (unsigned int i = 0; i < nr_events; i++)
+			if (event == events[i].name || is_written(events[i], event))
+				return true;
+		return false;
+	}
 
 	/* Sets the sums to zero, and measures what start() and stop() count themselves. */
 	void clear()
@@ -77,6 +106,8 @@ public:
 		std::uint64_t least[VPMC_MAX_COUNTERS];
 		unsigned int i, round;
 
+		if (!v)
+			return;
 		failed = false;
 		went_back = 0;
 		nr = page->nr_counters;
@@ -137,6 +168,8 @@ public:
 	{
 		struct vpmc_read now;
 
+		if (!v)
+			return "the counters are not open";
 		if (failed || vpmc_read_sums(v, 0, &now))
 			return "the counters cannot be read any more";
 		if (now.set_number != set_number)
@@ -153,6 +186,17 @@ public:
 	}
 
 private:
+	/* Did the list have @event for this one? Without modes it counts in user mode. */
+	static bool is_written(const struct vpmc_event &it, const std::string &event)
+	{
+		const std::string text = it.text;
+		const std::size_t slash = text.rfind('/');
+
+		return event == text || event + ":u" == it.name ||
+		       event == text.substr(0, text.find_first_of("@?", slash == std::string::npos ?
+								  0 : slash));
+	}
+
 	/* Another process has detached the counters before their page was mapped. */
 	static int detached(struct vpmc_error *error)
 	{
@@ -173,6 +217,7 @@ private:
 
 		if (err)
 			return err;
+		nr_events = all;
 		err = vpmc_join(v, events, all, error);
 		if (err == -ENODATA)
 			err = vpmc_program(v, events, all, VPMC_CONTROL_NEW |
@@ -195,12 +240,13 @@ private:
 	struct vpmc *v = nullptr;
 	const struct vpmc_page *page = nullptr;
 	struct vpmc_event *events = nullptr;
+	unsigned int nr_events = 0;
 	std::vector<const struct vpmc_event *> counted;
 	std::uint64_t set_number = 0;
 	unsigned int nr = 0;
 	bool failed = false;
 	std::uint32_t went_back = 0;	/* elements whose sums were less at a stop than at its start */
-	std::uint64_t begun[VPMC_MAX_COUNTERS], sums[VPMC_MAX_COUNTERS], own[VPMC_MAX_COUNTERS];
+	std::uint64_t begun[VPMC_MAX_COUNTERS], sums[VPMC_MAX_COUNTERS] = {}, own[VPMC_MAX_COUNTERS];
 };
 
 } // namespace vpmcpp

@@ -28,6 +28,7 @@ run benchmark-many env TEST_EVENTS=$many benchmark_test $json --benchmark_filter
 run example-benchmark example-benchmark
 
 run catch2 catch2_test --benchmark-samples 3 --benchmark-resamples 10 --benchmark-warmup-time 1
+run catch2-unknown catch2_test "an event that the list has not"
 run example-catch2 example-catch2
 
 run rust rust_test instructions,branches
