@@ -95,8 +95,8 @@ END
 echo before >kept
 perfex -o kept -e 0x4100c0 -i >/tmp/said
 equal "perfex -i has no use for -o" "0 before" "$? $(cat kept)"
-perfex -o first -o kept -e 0x4100c0 true
-equal "perfex -o twice: the last one" "0 2 no" "$? $(wc -l <kept) $([ -e first ] && echo yes || echo no)"
+perfex -o not-wanted -o kept -e 0x4100c0 true
+equal "perfex -o twice: the last one" "0 2 no" "$? $(wc -l <kept) $([ -e not-wanted ] && echo yes || echo no)"
 echo before >kept
 vpmc stat -e instructions -o kept nonesuch 2>/dev/null
 equal "and one that is there keeps its content" before "$(cat kept)"
