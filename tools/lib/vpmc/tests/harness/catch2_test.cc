@@ -130,20 +130,20 @@ TEST_CASE("closed counters")
 
 TEST_CASE("an event by its names")
 {
-	vpmcpp::CountedCase counted("names", "branches,instructions?,cpu/event=0xc4,umask=0x20/,branches:k,cycles@fixed1");
+	vpmcpp::CountedCase counted("names", "branches?,instructions@fixed0,cpu/event=0xc4,umask=0x20/,branches:k");
 	double branches;
 
 	counted.run(1000, [] { known(50); });
+	counted.report();
 	REQUIRE(counted.is_counted());
 	branches = counted.each("branches:u");
 	CHECK(branches > 50);
 	CHECK(counted.each("branches") == branches);
+	CHECK(counted.each("branches?") == branches);
 	CHECK(counted.total("branches") == counted.total("branches:u"));
 	CHECK(counted.each("branches:k") < 1);
 	CHECK(counted.each("instructions") > 100);
-	CHECK(counted.each("instructions?") == counted.each("instructions:u"));
-	CHECK(counted.each("cycles") > 1);
-	CHECK(counted.each("cycles@fixed1") == counted.each("cycles:u"));
+	CHECK(counted.each("instructions@fixed0") == counted.each("instructions:u"));
 	CHECK(counted.total("cpu/event=0xc4,umask=0x20/") == counted.total("cpu/event=0xc4,umask=0x20/u"));
 }
 
