@@ -7,8 +7,8 @@
  */
 #include "disturb.h"
 #include "members.h"
-#include "moments.h"
 #include "sample.h"
+#include "starve.h"
 
 #define PERIOD		50021
 #define RECORDS		4096
@@ -93,30 +93,13 @@ typedef int (*take_fn)(int fd, volatile uint64_t *taken);
 /* A process that takes all the time, with as little of CPU 1 as a user can arrange for. */
 static void starve(struct takers *shared, int fd, take_fn take)
 {
-	const struct sched_param none = {};
-	int err = prctl(PR_SET_PDEATHSIG, SIGKILL) || pin(1) ||
-		  sched_setscheduler(0, SCHED_IDLE, &none);
+	int err = be_starved();
 
 	while (!err && !shared->stop) {
 		err = take(fd, &shared->taken);
 		shared->takes++;
 	}
 	_exit(err != 0);
-}
-
-static void be_busy(struct takers *shared)
-{
-	double end;
-
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || pin(1))
-		_exit(1);
-	for (;;) {
-		end = ms_now() + BUSY_MS * test_slowness();
-		while (ms_now() < end)
-			;
-		shared->turns++;
-		usleep((20 + 37 * (shared->turns % 7)) * test_slowness());
-	}
 }
 
 FIXTURE(takers)
@@ -160,7 +143,7 @@ static int take_beside(FIXTURE_DATA(takers) *self, take_fn take, int (*make)(voi
 		usleep(1000);
 	self->busy = disturber();
 	if (!self->busy)
-		be_busy(shared);
+		be_busy(&shared->turns, BUSY_MS, 40);
 	while (!err && (shared->turns < TURNS || !shared->taken)) {
 		err = make();
 		begin = ms_now();

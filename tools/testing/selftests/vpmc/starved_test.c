@@ -7,8 +7,8 @@
  * Copyright (C) 2026 vpmc developers
  */
 #include "members.h"
-#include "moments.h"
 #include "poller.h"
+#include "starve.h"
 #include "target.h"
 
 /* The other thread on CPU 1 takes 40 ms at a time, and leaves a few between them. */
@@ -103,30 +103,13 @@ static int act(int action, int fd, int root)
 /* A process that inherits, and gets as little of CPU 1 as a user can arrange for. */
 static void starve(struct shared *shared, int root)
 {
-	const struct sched_param none = {};
 	int fd = open(THREAD_FILE, O_RDWR);
 
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || fd < 0 || pin(1) ||
-	    sched_setscheduler(0, SCHED_IDLE, &none))
+	if (fd < 0 || be_starved())
 		_exit(1);
 	while (!act(shared->action, fd, root))
 		shared->actions++;
 	_exit(2);
-}
-
-static void be_busy(struct shared *shared)
-{
-	double end;
-
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || pin(1))
-		_exit(1);
-	for (;;) {
-		end = ms_now() + BUSY_MS * test_slowness();
-		while (ms_now() < end)
-			;
-		shared->cycles++;
-		usleep((1000 + 377 * (shared->cycles % 7)) * test_slowness());
-	}
 }
 
 FIXTURE_SETUP(starved)
@@ -145,7 +128,7 @@ FIXTURE_SETUP(starved)
 		usleep(1000);
 	self->busy = fork();
 	if (!self->busy)
-		be_busy(self->shared);
+		be_busy(&self->shared->cycles, BUSY_MS, 500);
 }
 
 FIXTURE_TEARDOWN(starved)
@@ -378,7 +361,7 @@ TEST(members_tell_one_census)
 	usleep(100000);
 	busy = fork();
 	if (!busy)
-		be_busy(shared);
+		be_busy(&shared->cycles, BUSY_MS, 500);
 	EXPECT_EQ(0, child_status(member));
 	shared->stop = 1;
 	kill(busy, SIGKILL);
